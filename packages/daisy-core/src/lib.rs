@@ -1,0 +1,18 @@
+//! daisy-core: everything that decides.
+//!
+//! The floors, from the bottom; an upper one may use a lower one, never the reverse:
+//!
+//! 1. [`ids`], [`error`]: newtypes and the one error type.
+//! 2. [`geometry`]: checked integer arithmetic on coordinates, ROIs and grids.
+//! 3. [`plan`]: what the user wants, validated once.
+//! 4. [`graph`]: who waits for whom; computed, never stored.
+//! 5. [`scheduler`]: a pure state machine, `handle(event, now) -> actions`.
+
+pub mod error;
+pub mod geometry;
+pub mod graph;
+pub mod ids;
+pub mod plan;
+pub mod scheduler;
+
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,1 @@
+"""daisy runs a function over every block of a volume that does not fit in memory."""
