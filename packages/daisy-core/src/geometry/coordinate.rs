@@ -8,9 +8,6 @@ use crate::error::{Error, ErrorKind, Result};
 /// Largest number of axes.
 pub const MAX_DIMS: usize = 8;
 
-/// Largest absolute value of a bound: two of them can be added without overflow.
-pub const MAX_EXTENT: i64 = 1 << 62;
-
 /// n integers, one per axis, n from 1 to [`MAX_DIMS`]. Dereferences to a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Coordinate {
@@ -22,7 +19,7 @@ impl Coordinate {
     /// A coordinate with these values.
     ///
     /// # Errors
-    /// `InvalidArgument` unless there are 1 to 8 values, `Overflow` if one is beyond ±2⁶².
+    /// `InvalidArgument` unless there are 1 to 8 values.
     ///
     /// ```
     /// use daisy_core::geometry::Coordinate;
@@ -34,11 +31,6 @@ impl Coordinate {
             return Err(Error::new(ErrorKind::InvalidArgument, "unsupported number of dimensions")
                 .with_context("got", values.len())
                 .with_context("expected", format!("1 to {MAX_DIMS}")));
-        }
-        if let Some(value) = values.iter().find(|value| value.unsigned_abs() > MAX_EXTENT as u64) {
-            return Err(Error::new(ErrorKind::Overflow, "a coordinate is too large")
-                .with_context("got", value)
-                .with_context("expected", "at most 2**62 in absolute value"));
         }
         let mut all = [0; MAX_DIMS];
         all[..values.len()].copy_from_slice(values);

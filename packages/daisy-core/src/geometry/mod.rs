@@ -1,12 +1,14 @@
 //! Integer geometry: coordinates, regions of interest and grids, from 1 to 8 dimensions.
 //!
-//! Every bound is kept within ±[`MAX_EXTENT`], which is checked when a value is made, so that sums and
-//! differences of two of them cannot overflow later.
+//! A ROI's end fits in 64 bits, which is checked when it is made; a layout checks its blocks once, so that
+//! the arithmetic on them later cannot overflow.
 
 mod coordinate;
 mod grid;
+mod index_set;
 mod roi;
 
-pub use coordinate::{Coordinate, MAX_DIMS, MAX_EXTENT};
+pub use coordinate::{Coordinate, MAX_DIMS};
 pub use grid::{Grid, GridBox, GridPositions, Position};
+pub use index_set::{IndexSet, PAGE};
 pub use roi::Roi;

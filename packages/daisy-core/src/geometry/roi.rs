@@ -16,7 +16,7 @@ impl Roi {
     /// The box from `begin`, `shape` long on each axis.
     ///
     /// # Errors
-    /// `InvalidArgument` for differing ranks or a negative size, `Overflow` if the end is beyond ±2⁶².
+    /// `InvalidArgument` for differing ranks or a negative size, `Overflow` if the end would not fit.
     ///
     /// ```
     /// use daisy_core::geometry::Roi;
@@ -26,9 +26,12 @@ impl Roi {
     /// ```
     pub fn new(begin: &[i64], shape: &[i64]) -> Result<Self> {
         if begin.len() != shape.len() {
-            return Err(Error::new(ErrorKind::InvalidArgument, "begin and shape of a ROI have different ranks")
-                .with_context("begin", begin.len())
-                .with_context("shape", shape.len()));
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "begin and shape of a ROI have different ranks",
+            )
+            .with_context("begin", begin.len())
+            .with_context("shape", shape.len()));
         }
         let (begin, shape) = (Coordinate::new(begin)?, Coordinate::new(shape)?);
         if shape.iter().any(|size| *size < 0) {
@@ -36,8 +39,12 @@ impl Roi {
                 .with_context("got", shape)
                 .with_context("expected", "sizes of at least 0"));
         }
-        let ends: Vec<i64> = begin.iter().zip(shape.iter()).map(|(b, s)| b + s).collect();
-        Coordinate::new(&ends)?;
+        if begin.iter().zip(shape.iter()).any(|(begin, size)| begin.checked_add(*size).is_none()) {
+            return Err(Error::new(ErrorKind::Overflow, "the end of a ROI would not fit in 64 bits")
+                .with_context("begin", begin)
+                .with_context("shape", shape)
+                .with_context("expected", "begin + shape of at most 2**63 - 1"));
+        }
         Ok(Self { begin, shape })
     }
 
@@ -90,7 +97,8 @@ impl Roi {
         let (end, other_end) = (self.end(), other.end());
         !self.is_empty()
             && !other.is_empty()
-            && (0..self.dims()).all(|axis| self.begin[axis] < other_end[axis] && other.begin[axis] < end[axis])
+            && (0..self.dims())
+                .all(|axis| self.begin[axis] < other_end[axis] && other.begin[axis] < end[axis])
     }
 }
 

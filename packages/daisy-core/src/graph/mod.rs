@@ -1,1 +1,9 @@
 //! Who waits for whom; computed, never stored.
+
+mod across;
+mod levels;
+mod within;
+
+pub use across::{covered, readers, readers_of_box, writers};
+pub use levels::Levels;
+pub use within::Within;

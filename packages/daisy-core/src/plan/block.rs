@@ -82,7 +82,8 @@ impl BlockLayout {
         let context_upper = Coordinate::from_fn(dims, |a| read.end()[a] - write.end()[a]);
         let begin = Coordinate::from_fn(dims, |a| total.begin()[a].saturating_add(context_lower[a]));
         // A volume smaller than its context has an empty total write ROI, not a negative one.
-        let end = Coordinate::from_fn(dims, |a| total.end()[a].saturating_sub(context_upper[a]).max(begin[a]));
+        let end =
+            Coordinate::from_fn(dims, |a| total.end()[a].saturating_sub(context_upper[a]).max(begin[a]));
         let total_write = Roi::between(begin, end);
         let mut counts = [0u64; MAX_DIMS];
         for (axis, count) in counts.iter_mut().enumerate().take(dims) {
@@ -114,7 +115,8 @@ impl BlockLayout {
             let last = i128::from(self.total_write.begin()[axis])
                 + count * i128::from(self.block_shape[axis])
                 + i128::from(self.context_upper[axis]);
-            if last > 1 << 62 || last - i128::from(self.total.begin()[axis]) > 1 << 62 {
+            let extent = last - i128::from(self.total.begin()[axis]);
+            if last.max(extent) > i128::from(i64::MAX) {
                 return too_large("the end of the last block");
             }
         }
@@ -286,7 +288,8 @@ impl BlockLayout {
             let step = self.block_shape[axis];
             begin[axis] = (from - origin - upper).div_euclid(step).clamp(0, count) as u64;
             let reach = to - (origin - lower);
-            end[axis] = (reach.div_euclid(step) + i64::from(reach.rem_euclid(step) != 0)).clamp(0, count) as u64;
+            end[axis] =
+                (reach.div_euclid(step) + i64::from(reach.rem_euclid(step) != 0)).clamp(0, count) as u64;
         }
         GridBox::new(self.dims(), begin, end)
     }

@@ -60,7 +60,11 @@ fn shell_of(id: u128, dims: u32) -> u128 {
     let (mut low, mut high) = (0u128, id + 1);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if first_of_shell(middle, dims).is_some_and(|first| first <= id) { low = middle } else { high = middle }
+        if first_of_shell(middle, dims).is_some_and(|first| first <= id) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     low
 }

@@ -104,21 +104,32 @@ fn check_names(tasks: &[TaskPlan]) -> Result<()> {
 }
 
 fn check_edge(tasks: &[TaskPlan], edge: &Edge) -> Result<()> {
-    let (Some(up), Some(down)) = (tasks.get(edge.upstream.index()), tasks.get(edge.downstream.index())) else {
-        return Err(Error::new(ErrorKind::InvalidPipeline, "an edge names a task that is not in the pipeline")
-            .with_context("got", format!("{} -> {}", edge.upstream.0, edge.downstream.0))
-            .with_context("expected", format!("positions below {}", tasks.len())));
+    let (Some(up), Some(down)) = (tasks.get(edge.upstream.index()), tasks.get(edge.downstream.index()))
+    else {
+        return Err(Error::new(
+            ErrorKind::InvalidPipeline,
+            "an edge names a task that is not in the pipeline",
+        )
+        .with_context("got", format!("{} -> {}", edge.upstream.0, edge.downstream.0))
+        .with_context("expected", format!("positions below {}", tasks.len())));
     };
     if up.layout().dims() != down.layout().dims() {
         return Err(Error::new(ErrorKind::InvalidPipeline, "tasks along an edge have different ranks")
             .with_context("upstream", format!("{:?} with {} dimensions", up.name(), up.layout().dims()))
-            .with_context("downstream", format!("{:?} with {} dimensions", down.name(), down.layout().dims())));
+            .with_context(
+                "downstream",
+                format!("{:?} with {} dimensions", down.name(), down.layout().dims()),
+            ));
     }
     Ok(())
 }
 
 /// Kahn's algorithm; smallest position first among those that are free.
-fn flow_order(tasks: &[TaskPlan], upstream: &[Vec<TaskId>], downstream: &[Vec<TaskId>]) -> Result<Vec<TaskId>> {
+fn flow_order(
+    tasks: &[TaskPlan],
+    upstream: &[Vec<TaskId>],
+    downstream: &[Vec<TaskId>],
+) -> Result<Vec<TaskId>> {
     let mut missing: Vec<usize> = upstream.iter().map(Vec::len).collect();
     let mut free: std::collections::BTreeSet<u32> =
         (0..tasks.len()).filter(|task| missing[*task] == 0).map(|task| task as u32).collect();

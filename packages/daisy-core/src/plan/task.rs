@@ -87,7 +87,8 @@ impl TaskPlan {
                 .with_context("got", "0 s")
                 .with_context("expected", "more than 0 seconds, or None for no limit"));
         }
-        let layout = BlockLayout::new(total, read, write, fit).map_err(|error| error.with_context("task", name))?;
+        let layout =
+            BlockLayout::new(total, read, write, fit).map_err(|error| error.with_context("task", name))?;
         Ok(Self { name: name.to_owned(), layout, options })
     }
 
