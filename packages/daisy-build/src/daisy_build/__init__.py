@@ -1,15 +1,15 @@
 """A PEP 517 and PEP 660 build backend: maturin, after a look at what it needs.
 
-Each of the eight hooks first makes sure that the machine can build the project, and then hands its arguments to
-maturin unchanged. A check is made in every hook, because frontends differ in which they call, and in which order.
+Each of the eight hooks first makes sure that the machine can build the project, and then hands its
+arguments to maturin unchanged. Every hook checks, because frontends differ in which they call: the
+first that pip calls is `get_requires_for_build_wheel`; without isolation, `build_wheel`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from daisy_build.gate import prepare_environment
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 __all__ = [
     "build_editable",
@@ -22,47 +22,80 @@ __all__ = [
     "prepare_metadata_for_build_wheel",
 ]
 
-Settings = Mapping[str, Any] | None
+_Settings = Mapping[str, Any] | None
 
 
-def _maturin() -> Any:
-    prepare_environment()
-    import maturin
+class _Maturin(Protocol):
+    """maturin's own hooks, which carry no annotations that a type checker could rely on."""
 
-    return maturin
-
-
-def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    return _maturin().get_requires_for_build_wheel(config_settings)
-
-
-def get_requires_for_build_editable(config_settings: Settings = None) -> list[str]:
-    return _maturin().get_requires_for_build_editable(config_settings)
+    def get_requires_for_build_wheel(self, settings: _Settings) -> list[str]: ...
+    def get_requires_for_build_editable(self, settings: _Settings) -> list[str]: ...
+    def get_requires_for_build_sdist(self, settings: _Settings) -> list[str]: ...
+    def prepare_metadata_for_build_wheel(self, folder: str, settings: _Settings) -> str: ...
+    def prepare_metadata_for_build_editable(self, folder: str, settings: _Settings) -> str: ...
+    def build_wheel(self, folder: str, settings: _Settings, metadata: str | None) -> str: ...
+    def build_editable(self, folder: str, settings: _Settings, metadata: str | None) -> str: ...
+    def build_sdist(self, folder: str, settings: _Settings) -> str: ...
 
 
-def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
-    return _maturin().get_requires_for_build_sdist(config_settings)
+def _maturin_for(purpose: str, config_settings: _Settings) -> _Maturin:
+    """maturin, once nothing is missing that it needs."""
+    from daisy_build.context import Purpose
+    from daisy_build.gate import ensure_buildable
+
+    ensure_buildable(Purpose(purpose), config_settings)
+    # Only now: where something is missing, the message must not depend on maturin being there.
+    return cast("_Maturin", import_module("maturin"))
 
 
-def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Settings = None) -> str:
-    return _maturin().prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+def get_requires_for_build_wheel(config_settings: _Settings = None) -> list[str]:
+    """What maturin wants installed for a wheel."""
+    return _maturin_for("wheel", config_settings).get_requires_for_build_wheel(config_settings)
 
 
-def prepare_metadata_for_build_editable(metadata_directory: str, config_settings: Settings = None) -> str:
-    return _maturin().prepare_metadata_for_build_editable(metadata_directory, config_settings)
+def get_requires_for_build_editable(config_settings: _Settings = None) -> list[str]:
+    """What maturin wants installed for an editable install."""
+    backend = _maturin_for("editable", config_settings)
+    return backend.get_requires_for_build_editable(config_settings)
+
+
+def get_requires_for_build_sdist(config_settings: _Settings = None) -> list[str]:
+    """What maturin wants installed for a source distribution."""
+    return _maturin_for("sdist", config_settings).get_requires_for_build_sdist(config_settings)
+
+
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: _Settings = None
+) -> str:
+    """Write the metadata of a wheel; returns the name of its folder."""
+    backend = _maturin_for("wheel", config_settings)
+    return backend.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+def prepare_metadata_for_build_editable(
+    metadata_directory: str, config_settings: _Settings = None
+) -> str:
+    """Write the metadata of an editable install; returns the name of its folder."""
+    backend = _maturin_for("editable", config_settings)
+    return backend.prepare_metadata_for_build_editable(metadata_directory, config_settings)
 
 
 def build_wheel(
-    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+    wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
 ) -> str:
-    return _maturin().build_wheel(wheel_directory, config_settings, metadata_directory)
+    """Build a wheel; returns its file name."""
+    backend = _maturin_for("wheel", config_settings)
+    return backend.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(
-    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+    wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
 ) -> str:
-    return _maturin().build_editable(wheel_directory, config_settings, metadata_directory)
+    """Build a wheel that points to the source tree; returns its file name."""
+    backend = _maturin_for("editable", config_settings)
+    return backend.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
-def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
-    return _maturin().build_sdist(sdist_directory, config_settings)
+def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
+    """Pack a source distribution; returns its file name."""
+    return _maturin_for("sdist", config_settings).build_sdist(sdist_directory, config_settings)
