@@ -110,7 +110,8 @@ impl BlockLayout {
                 .with_context("total ROI", self.total)
                 .with_context("block shape", self.block_shape))
         };
-        for axis in 0..self.dims() {
+        // Other blocks than those that stick out end inside the total ROI.
+        for axis in (0..self.dims()).filter(|_| self.fit == Fit::Overhang) {
             let count = self.grid.shape()[axis] as i128;
             let last = i128::from(self.total_write.begin()[axis])
                 + count * i128::from(self.block_shape[axis])
@@ -213,7 +214,8 @@ impl BlockLayout {
         let begin =
             Coordinate::from_fn(self.dims(), |a| origin[a] + position[a] as i64 * self.block_shape[a]);
         let end = Coordinate::from_fn(self.dims(), |a| {
-            let end = begin[a] + self.block_shape[a];
+            // Only a block that is cut anyway can end past 64 bits.
+            let end = begin[a].saturating_add(self.block_shape[a]);
             if self.fit == Fit::Shrink { end.min(limit[a]) } else { end }
         });
         (begin, end)
@@ -251,8 +253,10 @@ impl BlockLayout {
     }
 
     fn written_end(&self, axis: usize) -> i64 {
-        let end = self.total_write.begin()[axis] + self.grid.shape()[axis] as i64 * self.block_shape[axis];
-        if self.fit == Fit::Shrink { end.min(self.total_write.end()[axis]) } else { end }
+        if self.fit == Fit::Shrink {
+            return self.total_write.end()[axis];
+        }
+        self.total_write.begin()[axis] + self.grid.shape()[axis] as i64 * self.block_shape[axis]
     }
 
     /// The blocks whose write ROI meets `roi`, as a box of grid positions.
