@@ -23,6 +23,13 @@ impl Within {
         Self { grid, levels }
     }
 
+    /// The block grid.
+    #[inline]
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// The levels.
     #[inline]
     #[must_use]

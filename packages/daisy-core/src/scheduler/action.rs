@@ -98,6 +98,8 @@ pub enum KillReason {
     ConnectionLost,
     /// The run was cancelled.
     Cancelled,
+    /// Its task ended or was abandoned before it could do anything more.
+    Unneeded,
 }
 
 /// Why a report was refused.
