@@ -1,0 +1,266 @@
+"""Every check and every job of this repository, by name: `nox -s NAME`; `nox -l` lists them.
+
+No session needs another to have run, each installs its own tools, and a second run reuses what the
+first built. CI calls these sessions and nothing else, so what is green here is green there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["tests", "lint", "typing", "workflows", "docs"]
+
+ROOT = Path(__file__).parent
+PACKAGE = ROOT / "packages/daisy-py/python/daisy"
+BACKEND = ROOT / "packages/daisy-build"
+PYTHON_TESTS = ["packages/daisy-py/tests", "packages/daisy-build/tests", "tests"]
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+BACKEND_PROJECT = nox.project.load_toml(BACKEND / "pyproject.toml")
+
+
+def group(*names: str) -> list[str]:
+    """Return what dependency groups of daisy-py ask for; pip before 25.1 knows no `--group`."""
+    return list(nox.project.dependency_groups(PROJECT, *names))
+
+
+def backend_group(*names: str) -> list[str]:
+    """Return what dependency groups of daisy-build ask for."""
+    return list(nox.project.dependency_groups(BACKEND_PROJECT, *names))
+
+
+def install_editable(session: nox.Session, *extras: str, requirements: list[str]) -> None:
+    """Build the extension in place, as `pip install -e .` does, and install `requirements`."""
+    for stale in PACKAGE.glob("_core.*.so"):
+        if ".abi3." not in stale.name:
+            stale.unlink()  # it would be imported in place of the one built now
+    target = f".[{','.join(extras)}]" if extras else "."
+    session.install("-e", target, *requirements)
+
+
+def cargo(session: nox.Session, *arguments: str, **env: str) -> None:
+    """Run cargo on the workspace."""
+    if shutil.which("cargo") is None:
+        session.error("cargo is not on PATH: install Rust from https://rustup.rs, then repeat")
+    session.run("cargo", *arguments, external=True, env=env)
+
+
+def existing(*paths: str) -> list[str]:
+    """Return those of `paths` that are in this checkout."""
+    return [path for path in paths if (ROOT / path).exists()]
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Build everything, run the Rust and Python tests; with arguments, only `pytest ARGUMENTS`."""
+    if not session.posargs:
+        cargo(session, "test", "--quiet", "--package", "daisy-core")
+    install_editable(
+        session, "demo", requirements=[*group("test", "workflows"), *backend_group("test")]
+    )
+    quick = ["-m", "not soak and not slow", *existing(*PYTHON_TESTS)]
+    session.run("pytest", *(session.posargs or quick))
+
+
+@nox.session(venv_backend="none")
+def rust(session: nox.Session) -> None:
+    """Run the Rust tests alone, with cargo-nextest where it is installed."""
+    if shutil.which("cargo-nextest"):
+        cargo(session, "nextest", "run", "--package", "daisy-core", *session.posargs)
+        cargo(session, "test", "--quiet", "--package", "daisy-core", "--doc")
+    else:
+        cargo(session, "test", "--package", "daisy-core", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Judge style: ruff, rustfmt, clippy, rustdoc, and the floors of the Python package."""
+    session.install(*group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports", env={"PYTHONPATH": str(PACKAGE.parent)})
+    cargo(session, "fmt", "--all", "--check")
+    cargo(session, "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings")
+    deny = {"RUSTDOCFLAGS": "-D warnings"}
+    cargo(session, "doc", "--quiet", "--no-deps", "--package", "daisy-core", **deny)
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Check the annotations with mypy --strict, and the stub of the extension with stubtest."""
+    requirements = [*group("lint", "test", "workflows", "bench"), *backend_group("test")]
+    install_editable(session, "demo", requirements=requirements)
+    session.run("mypy", "--package", "daisy")
+    session.run("mypy", "packages/daisy-build/src")
+    session.run("mypy", "noxfile.py")
+    for folder in existing(*PYTHON_TESTS, "benchmarks", "examples"):
+        if next((ROOT / folder).rglob("*.py"), None):
+            session.run("mypy", "--explicit-package-bases", folder, env={"MYPYPATH": folder})
+    if (PACKAGE / "_core.pyi").exists():
+        session.run("stubtest", "daisy._core", "--ignore-missing-stub")
+
+
+@nox.session
+def backend(session: nox.Session) -> None:
+    """Test daisy-build and what it builds: fake machines, real pip, contents of wheel and sdist."""
+    session.install("-e", str(BACKEND), *backend_group("test"), *group("test"))
+    folders = existing("packages/daisy-build/tests", "tests/test_dist.py")
+    session.run("pytest", *(session.posargs or folders))
+
+
+@nox.session
+def workflows(session: nox.Session) -> None:
+    """Check the GitHub workflows: schema, security, every name in them, and run their steps."""
+    session.install(*group("workflows"), "nox")
+    files = sorted(
+        str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml")
+    )
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    session.run("zizmor", "--offline", "--no-progress", ".github")
+    session.run("pytest", "tests/test_contract.py", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into docs/_build/html; a warning is an error."""
+    install_editable(session, "demo", requirements=group("docs", "examples"))
+    output = ROOT / "docs/_build/html"
+    strict = ["--fail-on-warning", "--keep-going", "--nitpicky"]
+    session.run("sphinx-build", *strict, "--builder=html", "docs", str(output), *session.posargs)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Segment a brain, block by block; arguments go to `daisy demo`."""
+    install_editable(session, "demo", requirements=[])
+    session.run("daisy", "demo", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure daisy against daisy 2.0.0; arguments go to benchmarks/run.py."""
+    session.install(".", *group("bench"))
+    session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+def build_into(session: nox.Session, folder: Path, *kinds: str) -> list[Path]:
+    """Build the named `kinds` (`--sdist`, `--wheel`) of daisy-py into an emptied `folder`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("python", "-m", "build", *kinds, "--outdir", str(folder), str(ROOT))
+    return sorted(folder.iterdir())
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build wheel and sdist of daisy-py and daisy-build into dist/, and judge their contents."""
+    session.install(*group("dist"))
+    build_into(session, ROOT / "dist")
+    session.run("python", "-m", "build", "--outdir", str(ROOT / "dist"), str(BACKEND))
+    files = sorted((ROOT / "dist").iterdir())
+    wheels = [str(path) for path in files if path.suffix == ".whl"]
+    session.run("twine", "check", "--strict", *map(str, files))
+    session.run("check-wheel-contents", *wheels)
+    session.run("abi3audit", "--strict", *(wheel for wheel in wheels if "abi3" in wheel))
+
+
+def test_installed(session: nox.Session) -> None:
+    """Run the Python tests of daisy against what is installed, away from the source tree."""
+    empty = Path(session.create_tmp()) / "empty"
+    shutil.rmtree(empty, ignore_errors=True)
+    empty.mkdir()
+    session.chdir(empty)
+    look = "import daisy, sys; sys.exit('site-packages' not in daisy.__file__ and daisy.__file__)"
+    session.run("python", "-c", look)
+    settings = f"--config-file={ROOT / 'pyproject.toml'}"
+    session.run("pytest", settings, str(ROOT / "packages/daisy-py/tests"))
+
+
+def given_file(session: nox.Session, suffix: str) -> Path | None:
+    """Return the file named on the command line, if one was; a folder stands for its one file."""
+    if not session.posargs:
+        return None
+    named = Path(session.posargs[0]).resolve()
+    found = sorted(named.glob(f"daisy_py-*{suffix}")) if named.is_dir() else [named]
+    if len(found) != 1 or not found[0].exists():
+        session.error(f"expected one daisy_py-*{suffix} at {named}, got {len(found)}")
+    return found[0]
+
+
+@nox.session(reuse_venv=False)
+def test_wheel(session: nox.Session) -> None:
+    """Test a wheel as an installed file (`-- FILE` or `-- FOLDER`; without, one is built)."""
+    session.install(*group("dist"))
+    wheel = given_file(session, ".whl")
+    if wheel is None:
+        (wheel,) = build_into(session, Path(session.create_tmp()) / "dist", "--wheel")
+    session.install(f"daisy-py[demo] @ {wheel.as_uri()}", *group("test"))
+    test_installed(session)
+
+
+@nox.session(reuse_venv=False)
+def test_sdist(session: nox.Session) -> None:
+    """Test an sdist as an installed file (`-- FILE` or `-- FOLDER`; without, one is built)."""
+    session.install(*group("dist"))
+    sdist = given_file(session, ".tar.gz")
+    if sdist is None:
+        (sdist,) = build_into(session, Path(session.create_tmp()) / "dist", "--sdist")
+    session.install(f"daisy-py[demo] @ {sdist.as_uri()}", *group("test"))
+    test_installed(session)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure what the tests reach: branches of the Python package, lines of the Rust crate."""
+    install_editable(session, "demo", requirements=group("test", "coverage"))
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "packages/daisy-py/tests", *session.posargs)
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report", "--fail-under=90")
+    if shutil.which("cargo-llvm-cov"):
+        cargo(session, "llvm-cov", "--package", "daisy-core", "--summary-only")
+    elif shutil.which("cargo-tarpaulin"):
+        cargo(session, "tarpaulin", "--packages", "daisy-core", "--engine", "llvm")
+    else:
+        session.warn("no Rust figures: `cargo install cargo-tarpaulin`, then repeat")
+
+
+@nox.session
+def minimums(session: nox.Session) -> None:
+    """Run the Python tests with the lowest versions that daisy declares."""
+    session.install("uv>=0.5")
+    where = ["--python", str(Path(session.virtualenv.location)), "--resolution", "lowest-direct"]
+    session.run("uv", "pip", "install", *where, "-e", ".[demo]", *group("test"))
+    session.run("pytest", *(session.posargs or ["packages/daisy-py/tests"]))
+
+
+@nox.session
+def release_check(session: nox.Session) -> None:
+    """Compare a tag (`-- v3.0.0`) with every version, the changelog and the fragments."""
+    session.install(*group("workflows"))
+    tag = session.posargs or [os.environ.get("GITHUB_REF_NAME", "")]
+    session.run("python", "-m", "contract.release", *tag, env={"PYTHONPATH": str(ROOT / "tests")})
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Run the tests that take minutes: more property cases in Rust, the long ones in Python."""
+    cargo(session, "test", "--release", "--quiet", "--package", "daisy-core", PROPTEST_CASES="5000")
+    install_editable(session, "demo", requirements=[*group("test"), *backend_group("test")])
+    session.run(
+        "pytest",
+        "-m",
+        "soak",
+        *(session.posargs or ["packages/daisy-py/tests"]),
+        success_codes=[0, 5],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit("run this with nox: python -m pip install nox && nox -l")
