@@ -50,8 +50,8 @@ def find_toolchain(context: Context) -> Toolchain | Problem:
     rustc = context.environ.get("RUSTC") or context.which("rustc")
     if rustc is None:
         return Problem(
-            f"cargo was found, but not rustc, the compiler that it calls (cargo: {cargo})",
-            looked_for="$RUSTC, `rustc` on PATH",
+            "cargo was found, but not rustc, the compiler that it calls",
+            looked_for=f"$RUSTC, `rustc` on PATH; cargo is {cargo}",
             fix=advice.install_rust(context.platform),
         )
     words = context.run([rustc, "-vV"])

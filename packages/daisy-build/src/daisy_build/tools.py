@@ -92,7 +92,7 @@ class ToolCheck:
         self, context: Context, what: str, looked_for: str, words: tuple[str, ...] = ()
     ) -> Problem:
         wanted = self.requirement
-        reason = f" (needed for {wanted.reason})" if wanted.reason else ""
+        reason = f" (for {wanted.reason})" if wanted.reason else ""
         fix = wanted.fix or advice.package(
             context.platform, wanted.name, wanted.packages, is_header=wanted.header
         )
