@@ -2,7 +2,7 @@
 //!
 //! The floors, from the bottom; an upper one may use a lower one, never the reverse:
 //!
-//! 1. [`ids`], [`error`]: newtypes and the one error type.
+//! 1. [`ids`], [`error`], [`measurement`]: newtypes, the one error type, what a block took.
 //! 2. [`geometry`]: checked integer arithmetic on coordinates, ROIs and grids.
 //! 3. [`plan`]: what the user wants, validated once.
 //! 4. [`graph`]: who waits for whom; computed, never stored.
@@ -12,7 +12,9 @@ pub mod error;
 pub mod geometry;
 pub mod graph;
 pub mod ids;
+pub mod measurement;
 pub mod plan;
 pub mod scheduler;
 
 pub use error::{Error, ErrorKind, Result};
+pub use measurement::Measurement;
