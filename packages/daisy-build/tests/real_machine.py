@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 __all__ = [
+    "ON_A_REAL_MACHINE",
     "Attempt",
     "Machine",
     "daisy_tree",
@@ -28,6 +29,12 @@ __all__ = [
     "uv_program",
     "wheelhouse",
     "write_tree",
+]
+
+# For tests that install something for real.
+ON_A_REAL_MACHINE = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="PATH is made of links to tools of Linux"),
 ]
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -89,7 +96,7 @@ class Machine:
             "UV_OFFLINE": "1",
             "UV_NO_INDEX": "1",
             "UV_FIND_LINKS": str(self.wheelhouse),
-            # Whoever asks a proxy all the same gets no answer.
+            # Whoever asks for a proxy gets one that does not answer.
             **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9"),
         }
 
@@ -104,7 +111,7 @@ class Machine:
         return self.folder / "bin"
 
     def offer(self, *programs: str) -> None:
-        """Put programs of the real machine on PATH under their names; skip the test without them."""
+        """Put programs of the real machine on PATH; skip the test where they are not."""
         for name in programs:
             found = rust_program(name) if name in {"cargo", "rustc"} else shutil.which(name)
             if found is None:

@@ -1,7 +1,7 @@
-"""Write `docs/reference/build-checks.md` and the snapshots from the situations that the tests judge.
+"""Write `docs/reference/build-checks.md` and the snapshots from the situations of the tests.
 
-Run `python packages/daisy-build/tests/reference_page.py` after changing a message or a situation, and read
-the difference: it is what users will see.
+Run `python packages/daisy-build/tests/reference_page.py` after changing a message or a situation,
+and read the difference: it is what users will see.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.path[:0] = [str(_HERE), str(_HERE.parent / "src")]
 
-from daisy_build import advice
-from daisy_build.inspection import Inspection, inspect
-from daisy_build.report import render_notes, render_problems
-from fake_world import PLATFORMS
-from situations import SITUATIONS, Situation
+from daisy_build import advice  # noqa: E402
+from daisy_build.inspection import Inspection, inspect  # noqa: E402
+from daisy_build.report import render_notes, render_problems  # noqa: E402
+from fake_world import PLATFORMS  # noqa: E402
+from situations import SITUATIONS, Situation  # noqa: E402
 
 __all__ = ["PAGE", "SNAPSHOTS", "message", "page"]
 

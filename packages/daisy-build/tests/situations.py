@@ -5,7 +5,7 @@ What the tools say here is what they said on real machines, or what their source
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import fake_world as fake
@@ -235,7 +235,7 @@ def _allowed() -> World:
     return world
 
 
-def _requires(platform: Platform, entry: dict[str, object]) -> Callable[[], World]:
+def _requires(platform: Platform, entry: Mapping[str, object]) -> Callable[[], World]:
     def make() -> World:
         world = World.with_rust(platform)
         world.requirements = {"require": [entry]}

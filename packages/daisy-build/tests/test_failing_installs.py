@@ -1,4 +1,4 @@
-"""Real installs on machines where something is missing: the message is there, at once, and nothing else."""
+"""Real installs where something is missing: the message is there, at once, and nothing else."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 from daisy_build import advice
 from daisy_build.platforms import detect_platform
-from real_machine import Attempt, Machine, plain, rust_program, tiny_crate
+from real_machine import ON_A_REAL_MACHINE, Attempt, Machine, plain, rust_program, tiny_crate
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="PATH is made of links to tools of Linux"
-)
+pytestmark = ON_A_REAL_MACHINE
 
 # A failing situation has to say so within this time on a machine that has nothing else to do.
 PATIENCE_SECONDS = 5.0
@@ -67,7 +65,7 @@ def _broken_shim(machine: Machine) -> None:
         machine.write_program(
             name,
             """\
-            echo "error: rustup could not choose a version of ${0##*/} to run, because one wasn't" >&2
+            echo "error: rustup could not choose a version of ${0##*/} to run" >&2
             echo "help: run 'rustup default stable' to download the latest stable release" >&2
             exit 1
             """,
@@ -131,7 +129,7 @@ CASES = {
         """\
   1. cargo is rustup's stand-in, and rustup has no Rust toolchain  [rust]
      Looked for: <machine>/bin/cargo, which failed when asked for its version
-       | error: rustup could not choose a version of cargo to run, because one wasn't
+       | error: rustup could not choose a version of cargo to run
        | run 'rustup default stable' to download the latest stable release
      Fix: rustup default stable
 """,
@@ -223,7 +221,7 @@ def test_message_in_the_frame_of_the_frontend(
     """What the user sees: the frontend's own words, then ours, whole and with one indent."""
     case = CASES["no-cargo"]
     case.prepare(machine)
-    # Short enough for no line to be folded, so that the frame's count of lines is the same everywhere.
+    # Too short for a line to be folded, so that the frame counts the same lines everywhere.
     machine.environ["HOME"] = "/h"
 
     lines = machine.install(frontend, str(tiny_crate(tmp_path / "project"))).output.splitlines()

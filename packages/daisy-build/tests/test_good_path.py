@@ -14,9 +14,16 @@ import pytest
 from daisy_build.context import Purpose
 from daisy_build.inspection import inspect
 from daisy_build.system import system_context
-from real_machine import PACKAGE, Machine, children_cpu_seconds, tiny_crate, write_tree
+from real_machine import (
+    ON_A_REAL_MACHINE,
+    PACKAGE,
+    Machine,
+    children_cpu_seconds,
+    tiny_crate,
+    write_tree,
+)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="PATH is made of links to tools of Linux")
+pytestmark = ON_A_REAL_MACHINE
 
 
 def _complete(machine: Machine) -> None:
@@ -122,7 +129,9 @@ def test_the_pip_that_comes_with_python(machine: Machine, tmp_path: Path) -> Non
     venv.create(tmp_path / "old", with_pip=True, symlinks=True)
     python = tmp_path / "old" / "bin" / "python"
 
-    attempt = machine.run(str(python), "-m", "pip", "install", str(tiny_crate(tmp_path / "project")))
+    attempt = machine.run(
+        str(python), "-m", "pip", "install", str(tiny_crate(tmp_path / "project"))
+    )
 
     assert attempt.code == 0, attempt.output
 

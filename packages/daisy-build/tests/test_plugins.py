@@ -51,8 +51,9 @@ def _checks(*wanted: str, installed: list[EntryPoint]) -> list[Check | BrokenChe
     return [*find_checks(project, installed)][2:]
 
 
-def test_named_check_is_loaded() -> None:
-    entry = _named("licence", f"{__name__}:AlwaysMissing")
+def test_named_check_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "licence_checks", sys.modules[__name__])
+    entry = _named("licence", "licence_checks:AlwaysMissing")
 
     (check,) = _checks("licence", installed=[entry])
 
@@ -133,11 +134,13 @@ _PLUGIN = {
                 outcome = context.run(["generator", "--version"])
                 if outcome.ok:
                     return None
-                return Problem("generator does not run", fix="install it", evidence=(outcome.stderr,))
+                evidence = (outcome.stderr,)
+                return Problem("generator does not run", fix="install it", evidence=evidence)
         """,
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="PATH is made of links to tools of Linux")
 @pytest.mark.parametrize("frontend", ["pip", "uv"])
 def test_plugin_in_build_requires(machine: Machine, tmp_path: Path, frontend: str) -> None:

@@ -100,7 +100,7 @@ def _result(check: Check | BrokenCheck, context: Context, skips: tuple[str, ...]
     try:
         if not check.applies(context):
             return Result(check.name, Status.NOT_NEEDED)
-        problem = check.probe(context)
+        problem: object = check.probe(context)
     except Exception as error:  # noqa: BLE001 - a check at fault must not stop a build that would succeed.
         return Result(check.name, Status.BROKEN, reason=f"{type(error).__name__}: {error}")
     if problem is not None and not isinstance(problem, Problem):
