@@ -118,13 +118,14 @@ def backend(session: nox.Session) -> None:
 @nox.session
 def workflows(session: nox.Session) -> None:
     """Check the GitHub workflows: schema, security, every name in them, and run their steps."""
-    session.install(*group("workflows"), "nox")
+    session.install(*group("workflows"), "nox", "pip")
     files = sorted(
         str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml")
     )
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
     session.run("zizmor", "--offline", "--no-progress", ".github")
     session.run("pytest", "tests/test_contract.py", *session.posargs)
+    session.run("python", "-m", "contract.steps", env={"PYTHONPATH": str(ROOT / "tests")})
 
 
 @nox.session
@@ -246,6 +247,13 @@ def release_check(session: nox.Session) -> None:
     session.install(*group("workflows"))
     tag = session.posargs or [os.environ.get("GITHUB_REF_NAME", "")]
     session.run("python", "-m", "contract.release", *tag, env={"PYTHONPATH": str(ROOT / "tests")})
+
+
+@nox.session(venv_backend="none")
+def pages_check(session: nox.Session) -> None:
+    """Say whether GitHub Pages would take the documentation (`-- FILE` with GitHub's reply)."""
+    where = {"PYTHONPATH": str(ROOT / "tests/contract")}
+    session.run("python", "-m", "pages", *session.posargs, env=where)
 
 
 @nox.session

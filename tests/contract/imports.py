@@ -1,0 +1,111 @@
+"""Every third-party module that is imported is declared where it is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from contract.repository import Repository
+
+# Modules whose distribution has another name.
+_DISTRIBUTIONS = {"funlib": "funlib.geometry", "yaml": "pyyaml", "sklearn": "scikit-learn"}
+_OURS = {"daisy", "daisy_build", "contract"}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _declared(requirements: Iterable[str | dict[str, str]]) -> set[str]:
+    plain = (entry for entry in requirements if isinstance(entry, str))
+    return {_normal(re.split(r"[\s<>=!~;\[@]", entry, maxsplit=1)[0]) for entry in plain}
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield (line, module) of every absolute import in `tree`, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.lineno, node.module
+
+
+def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
+    """Return (pattern of paths, distributions allowed there); the first match counts."""
+    project = repository.toml("pyproject.toml")
+    backend = repository.toml("packages/daisy-build/pyproject.toml")
+    groups = project["dependency-groups"]
+    base = _declared(project["project"]["dependencies"])
+    demo = base | _declared(project["project"]["optional-dependencies"]["demo"])
+    test = demo | _declared(groups["test"]) | _declared(groups["workflows"])
+    backend_test = _declared(backend["dependency-groups"]["test"])
+    backend_base = _declared(backend["project"]["dependencies"])
+    return [
+        (r"packages/daisy-py/python/daisy/demo/.*", demo),
+        (r"packages/daisy-py/python/.*", base),
+        (r"packages/daisy-py/tests/.*", demo | _declared(groups["test"])),
+        (r"packages/daisy-build/src/.*", backend_base),
+        (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),
+        (r"tests/.*", test | backend_test),
+        (r"examples/.*", base | _declared(groups["examples"])),
+        (r"benchmarks/.*", demo | _declared(groups["bench"])),
+        (r"docs/.*", _declared(groups["docs"]) | _declared(groups["examples"])),
+        (r"noxfile\.py", {"nox"}),
+    ]
+
+
+def _undeclared(where: str, tree: ast.AST, allowed: set[str], local: set[str]) -> Iterator[str]:
+    for line, module in imported(tree):
+        top = module.partition(".")[0]
+        if top in sys.stdlib_module_names or top in _OURS or top in local:
+            continue
+        if _normal(_DISTRIBUTIONS.get(top, top)) not in allowed:
+            yield f"{where}:{line}: imports {top}, which is not declared for this place"
+
+
+def _siblings(path: Path, root: Path) -> set[str]:
+    """Return the modules that lie beside `path` or in a folder above it, below the root."""
+    found: set[str] = set()
+    for folder in path.parents:
+        if folder == root:
+            break
+        found |= {
+            entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or entry.is_dir()
+        }
+    return found
+
+
+def check_imports(repository: Repository) -> list[str]:
+    """Return the imports of modules that are not declared where they are used."""
+    faults = []
+    rules = _allowed(repository)
+    for path in repository.named(r".*\.py"):
+        name = repository.name(path)
+        allowed = next((names for pattern, names in rules if re.fullmatch(pattern, name)), None)
+        if allowed is None:
+            faults.append(f"{name}: no rule says what may be imported here")
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"), name)
+        faults += _undeclared(name, tree, allowed, _siblings(path, repository.root))
+    return faults
+
+
+def check_imports_of_pages(repository: Repository) -> list[str]:
+    """Return the imports in code blocks of pages of what the `examples` extra does not bring."""
+    project = repository.toml("pyproject.toml")
+    allowed = _declared(project["project"]["dependencies"])
+    allowed |= _declared(project["project"]["optional-dependencies"]["examples"])
+    faults: list[str] = []
+    for fence in repository.fences:
+        if fence.language == "python":
+            where = f"{repository.name(fence.page)}:{fence.line}"
+            try:
+                tree = ast.parse(fence.text)
+            except SyntaxError as error:
+                faults.append(f"{where}: not Python: {error.msg}")
+                continue
+            faults += _undeclared(where, tree, allowed, set())
+    return faults
