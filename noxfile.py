@@ -95,7 +95,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Check the annotations with mypy --strict, and the stub of the extension with stubtest."""
-    requirements = [*group("lint", "test", "workflows", "bench"), *backend_group("test")]
+    requirements = [*group("dev", "workflows", "bench"), *backend_group("test")]
     install_editable(session, "demo", requirements=requirements)
     session.run("mypy", "--package", "daisy")
     session.run("mypy", "packages/daisy-build/src")
