@@ -6,15 +6,20 @@
 //! 2. [`geometry`]: checked integer arithmetic on coordinates, ROIs and grids.
 //! 3. [`plan`]: what the user wants, validated once.
 //! 4. [`graph`]: who waits for whom; computed, never stored.
-//! 5. [`scheduler`]: a pure state machine, `handle(event, now) -> actions`.
+//! 5. [`scheduler`]: a pure state machine, `handle(event, now) -> actions`; [`marks`]: what is kept of its blocks.
+//! 6. [`wire`]: frames, messages, the handshake, the worker's client.
+//! 7. [`run`]: the server and the serial driver, where effects meet decisions.
 
 pub mod error;
 pub mod geometry;
 pub mod graph;
 pub mod ids;
+pub mod marks;
 pub mod measurement;
 pub mod plan;
+pub mod run;
 pub mod scheduler;
+pub mod wire;
 
 pub use error::{Error, ErrorKind, Result};
 pub use measurement::Measurement;
