@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::indices;
 use daisy_core::geometry::Roi;
-use daisy_core::graph::{Levels, Within, writers};
+use daisy_core::graph::{Within, writers};
 use daisy_core::plan::BlockLayout;
 use serde::Deserialize;
 
@@ -55,7 +55,7 @@ fn blocks_are_those_of_daisy() {
     assert_eq!(tasks.len(), 80);
     for task in &tasks {
         let layout = layout(task);
-        let within = Within::new(*layout.grid(), Levels::new(&layout, task.conflict));
+        let within = Within::new(&layout, task.conflict);
         assert_eq!(within.levels().count(), task.num_levels);
         assert_eq!(layout.block_count(), task.blocks.len() as u64);
         let mut listed = Vec::new();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use common::{any_numbers, conflict, indices, numbers};
 use daisy_core::geometry::{Coordinate, IndexSet, Roi};
-use daisy_core::graph::{Levels, Within, covered, readers, readers_of_box, writers};
+use daisy_core::graph::{Within, covered, readers, readers_of_box, writers};
 use daisy_core::plan::{BlockLayout, Fit};
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn check_tiling(layout: &BlockLayout) -> Result<(), TestCaseError> {
 }
 
 fn check_order(layout: &BlockLayout) -> Result<(), TestCaseError> {
-    let within = Within::new(*layout.grid(), Levels::new(layout, true));
+    let within = Within::new(layout, true);
     let sets = ancestors(layout, &within);
     let mut roots = 0;
     for a in 0..layout.block_count() {
@@ -82,6 +82,30 @@ fn check_order(layout: &BlockLayout) -> Result<(), TestCaseError> {
         }
     }
     prop_assert_eq!(roots, within.levels().count_in(0, &layout.grid().whole()));
+    Ok(())
+}
+
+/// Where some blocks do not run, each waits for every conflicting one of a lower level.
+fn check_direct_edges(layout: &BlockLayout) -> Result<(), TestCaseError> {
+    let within = Within::with_gaps(layout, true);
+    let level = |index: u64| within.levels().level(&layout.grid().position(index));
+    for a in 0..layout.block_count() {
+        let position = layout.grid().position(a);
+        let (mut lower, mut higher) = (BTreeSet::new(), BTreeSet::new());
+        within.for_each_predecessor(&position, &mut |other| {
+            lower.insert(other);
+        });
+        within.for_each_successor(&position, &mut |other| {
+            higher.insert(other);
+        });
+        prop_assert_eq!(lower.len(), within.predecessor_count(&position) as usize);
+        for b in (0..layout.block_count()).filter(|b| *b != a) {
+            let conflicts = conflict(layout, a, b);
+            prop_assert!(!conflicts || level(a) != level(b));
+            prop_assert_eq!(lower.contains(&b), conflicts && level(b) < level(a), "{} and {}", a, b);
+            prop_assert_eq!(higher.contains(&b), conflicts && level(b) > level(a), "{} and {}", a, b);
+        }
+    }
     Ok(())
 }
 
@@ -117,6 +141,7 @@ proptest! {
     #[test]
     fn conflicting_blocks_are_ordered(numbers in any_numbers()) {
         check_order(&numbers.layout())?;
+        check_direct_edges(&numbers.layout())?;
     }
 
     #[test]

@@ -5,22 +5,48 @@
 //! of one period per axis each residue occurs once, so from the later block a step down per level leads to
 //! the earlier one without leaving the window. It takes fewer edges than waiting for every conflict, and
 //! there is no barrier between levels.
+//!
+//! It takes every block of the way, though. Where some do not run, because they are done or masked, the
+//! chain has gaps, and a block waits for each conflicting block of a lower level instead.
 
 use super::Levels;
-use crate::geometry::{Grid, Position};
+use crate::geometry::{Grid, GridBox, MAX_DIMS, Position};
+use crate::plan::BlockLayout;
+
+/// Which edges order the conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edges {
+    /// To the nearest blocks of the next level.
+    Chain,
+    /// To every conflicting block: at most `below` and `above` blocks away per axis, or the reverse.
+    Direct { below: Position, above: Position },
+}
 
 /// Dependencies between blocks of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Within {
     grid: Grid,
     levels: Levels,
+    edges: Edges,
 }
 
 impl Within {
-    /// The dependencies on this grid with these levels.
+    /// The dependencies of a task all of whose blocks run.
     #[must_use]
-    pub const fn new(grid: Grid, levels: Levels) -> Self {
-        Self { grid, levels }
+    pub fn new(layout: &BlockLayout, read_write_conflict: bool) -> Self {
+        Self { grid: *layout.grid(), levels: Levels::new(layout, read_write_conflict), edges: Edges::Chain }
+    }
+
+    /// The dependencies of a task some of whose blocks do not run.
+    #[must_use]
+    pub fn with_gaps(layout: &BlockLayout, read_write_conflict: bool) -> Self {
+        let (mut below, mut above) = ([0; MAX_DIMS], [0; MAX_DIMS]);
+        for axis in 0..layout.dims() {
+            let block = layout.block_shape()[axis] as u64;
+            below[axis] = (layout.context_lower()[axis] as u64).div_ceil(block);
+            above[axis] = (layout.context_upper()[axis] as u64).div_ceil(block);
+        }
+        Self { edges: Edges::Direct { below, above }, ..Self::new(layout, read_write_conflict) }
     }
 
     /// The block grid.
@@ -48,6 +74,11 @@ impl Within {
     #[inline]
     #[must_use]
     pub fn predecessor_count(&self, position: &Position) -> u32 {
+        if let Edges::Direct { below, above } = &self.edges {
+            let mut count = 0;
+            self.for_each_conflict(position, (below, above), true, &mut |_| count += 1);
+            return count;
+        }
         let mut count = 1;
         let mut any = false;
         for axis in (0..self.grid.dims()).rev() {
@@ -71,20 +102,59 @@ impl Within {
     /// Calls `visit` with the index of each block that the one at this position waits for.
     #[inline]
     pub fn for_each_predecessor(&self, position: &Position, visit: &mut impl FnMut(u64)) {
-        self.step(position, true, visit);
+        match &self.edges {
+            Edges::Chain => self.step(position, true, visit),
+            Edges::Direct { below, above } => self.for_each_conflict(position, (below, above), true, visit),
+        }
     }
 
     /// Calls `visit` with the index of each block that waits for the one at this position.
     #[inline]
     pub fn for_each_successor(&self, position: &Position, visit: &mut impl FnMut(u64)) {
-        self.step(position, false, visit);
+        match &self.edges {
+            Edges::Chain => self.step(position, false, visit),
+            Edges::Direct { below, above } => self.for_each_conflict(position, (below, above), false, visit),
+        }
+    }
+
+    /// Visits the conflicting blocks of lower levels, or of higher ones.
+    fn for_each_conflict(
+        &self,
+        position: &Position,
+        (below, above): (&Position, &Position),
+        of_lower_level: bool,
+        visit: &mut impl FnMut(u64),
+    ) {
+        if self.is_free() {
+            return;
+        }
+        let dims = self.grid.dims();
+        let (mut begin, mut end) = ([0; MAX_DIMS], [0; MAX_DIMS]);
+        for axis in 0..dims {
+            let reach = below[axis].max(above[axis]);
+            begin[axis] = position[axis].saturating_sub(reach);
+            end[axis] = position[axis].saturating_add(reach).saturating_add(1).min(self.grid.shape()[axis]);
+        }
+        let level = self.levels.level(position);
+        for other in GridBox::new(dims, begin, end).positions() {
+            let is_within = |lower: &Position, upper: &Position| {
+                (0..dims).all(|axis| {
+                    position[axis] <= other[axis] + lower[axis] && other[axis] <= position[axis] + upper[axis]
+                })
+            };
+            let conflicts = is_within(below, above) || is_within(above, below);
+            let other_level = self.levels.level(&other);
+            if conflicts && other_level != level && (other_level < level) == of_lower_level {
+                visit(self.grid.index(&other));
+            }
+        }
     }
 
     /// Residues of neighbouring levels differ by one, as an odometer does: on the fastest axis, and on the
     /// next slower one where it wraps.
     fn step(&self, position: &Position, towards_predecessors: bool, visit: &mut impl FnMut(u64)) {
         let mut moving = 0usize;
-        let mut axes = [0usize; crate::geometry::MAX_DIMS];
+        let mut axes = [0usize; MAX_DIMS];
         let mut wraps = true;
         for axis in (0..self.grid.dims()).rev() {
             let period = self.levels.period()[axis];

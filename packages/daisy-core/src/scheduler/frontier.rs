@@ -13,7 +13,7 @@ use super::pending::Pending;
 use super::retries::Retries;
 use super::roots::Roots;
 use crate::geometry::{GridBox, GridPositions, IndexSet, PAGE};
-use crate::graph::{Levels, Within, covered, readers, writers};
+use crate::graph::{Within, covered, readers, writers};
 use crate::ids::{BlockRef, TaskId, WorkerId};
 use crate::plan::Pipeline;
 
@@ -66,11 +66,7 @@ impl Frontier {
             .zip(prior)
             .map(|(id, prior)| prior.into_skipped(pipeline.task(id).layout().block_count()))
             .collect();
-        let tasks = pipeline
-            .task_ids()
-            .zip(skipped)
-            .map(|(id, (skipped, masked))| TaskBlocks::new(&pipeline, id, skipped, masked))
-            .collect();
+        let tasks = pipeline.task_ids().map(|id| TaskBlocks::new(&pipeline, id, &skipped)).collect();
         let touched = pipeline.task_ids().collect();
         Self { pipeline, tasks, touched }
     }
@@ -306,16 +302,32 @@ impl Frontier {
 }
 
 impl TaskBlocks {
-    fn new(pipeline: &Pipeline, id: TaskId, prior: IndexSet, masked: u64) -> Self {
+    /// The blocks of a task; `skipped` has, per task, what is skipped from the start and how much is masked.
+    fn new(pipeline: &Pipeline, id: TaskId, skipped: &[(IndexSet, u64)]) -> Self {
+        let (prior, masked) = skipped[id.index()].clone();
         let plan = pipeline.task(id);
         let layout = plan.layout();
-        let within = Within::new(*layout.grid(), Levels::new(layout, plan.options().read_write_conflict));
+        let conflict = plan.options().read_write_conflict;
+        let within = if prior.count() == 0 {
+            Within::new(layout, conflict)
+        } else {
+            Within::with_gaps(layout, conflict)
+        };
         let boxes: Vec<GridBox> =
             pipeline.upstream(id).iter().map(|up| covered(pipeline.task(*up).layout(), layout)).collect();
+        // If all blocks wait for a task of which nothing is done yet, none is ready, whatever else is done.
+        let all_wait = pipeline
+            .upstream(id)
+            .iter()
+            .zip(&boxes)
+            .any(|(up, covered)| skipped[up.index()].0.count() == 0 && *covered == layout.grid().whole());
+        let is_partly_done =
+            pipeline.upstream(id).iter().chain([&id]).any(|task| skipped[task.index()].0.count() > 0);
         let mut roots = Roots::new(layout.grid(), within.levels(), boxes);
-        let scan_from = (prior.count() > 0 && !prior.is_full()).then_some(0);
-        if prior.count() > 0 {
+        let mut scan_from = None;
+        if is_partly_done {
             roots.clear();
+            scan_from = (!all_wait && !prior.is_full()).then_some(0);
         }
         let skipped = prior.count();
         let counters = Counters {
