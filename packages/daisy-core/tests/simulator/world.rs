@@ -341,7 +341,7 @@ impl World {
         let bad = is_one_of(self.seed, block, self.faults.bad_blocks) || self.chance(self.faults.failures);
         let outcome =
             if bad { Outcome::Failed { error: "ValueError: bad".into() } } else { Outcome::Succeeded };
-        let duration = Duration::from_micros(if block.index % 3 == 0 { 10 } else { 500_000 });
+        let duration = Duration::from_micros(if block.index.is_multiple_of(3) { 10 } else { 500_000 });
         let report = Event::Reported { worker: id, block, attempt, outcome, duration };
         let worker = self.workers.get_mut(&id).expect("it was there");
         if worker.connected {
