@@ -1,0 +1,1 @@
+"""One adapter a package; each answers one request on its stdin."""

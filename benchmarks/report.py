@@ -1,0 +1,81 @@
+"""From records to the table of medians and ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from cases import CASES, RATE, Case
+
+from packages import OURS, PEER
+
+Record = Mapping[str, Any]
+Row = tuple[str, str, str, str, str, str, str, str]
+
+_HEADER = ("case", "package", "median", "range", "unit", "ratio", "bar", "")
+_UNITS = {
+    RATE: "blocks/s",
+    "seconds": "s",
+    "driver_cpu_us_per_block": "µs/block",
+    "mib_per_million_blocks": "MiB/10⁶",
+    "rss_mib": "MiB",
+}
+
+
+def table(records: Sequence[Record]) -> str:
+    """Lay out every case; a ratio is how many times better daisy-py is than that package."""
+    rows = [_HEADER]
+    for case in CASES.values():
+        mine = [record for record in records if record["case"] == case.name]
+        rows.extend(_rows(case, mine))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _rows(case: Case, records: Sequence[Record]) -> Iterable[Row]:
+    values = {
+        package.name: [
+            record[case.figure]
+            for record in records
+            if record["package"] == package.name and case.figure in record
+        ]
+        for package in case.packages
+    }
+    for name in dict.fromkeys(record["package"] for record in records):
+        found = values[name]
+        if not found:
+            error = next(record["error"] for record in records if record["package"] == name)
+            yield (case.name, name, "-", str(error)[:60], "", "", "", "")
+            continue
+        spread = f"{_number(min(found))} .. {_number(max(found))}"
+        ratio = _ratio(case, values.get(OURS.name, []), found) if name != OURS.name else None
+        bar, verdict = _verdict(case, name, ratio, median(found))
+        shown = f"{ratio:.1f} ×" if ratio is not None else ""
+        unit = _UNITS[case.figure]
+        yield (case.name, name, _number(median(found)), spread, unit, shown, bar, verdict)
+
+
+def _ratio(case: Case, ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    if not ours:
+        return None
+    if case.figure == RATE:
+        return median(ours) / median(theirs)
+    return median(theirs) / max(median(ours), 1e-9)
+
+
+def _verdict(case: Case, name: str, ratio: float | None, value: float) -> tuple[str, str]:
+    if name == PEER.name and case.bar is not None and ratio is not None:
+        return f"≥ {case.bar:g} ×", "✔" if ratio >= case.bar else "✗"
+    if name == OURS.name and case.limit is not None:
+        return f"≤ {case.limit:g}", "✔" if value <= case.limit else "✗"
+    return "", ""
+
+
+def _number(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
