@@ -14,8 +14,15 @@ use daisy_core::scheduler::{Action, Event, ManualScheduler, Outcome, Scheduler, 
 fn task(name: &str, cells: i64, halo: i64) -> TaskPlan {
     let options = TaskOptions { max_workers: 1, ..TaskOptions::default() };
     let cube = |begin: i64, size: i64| Roi::new(&[begin; 3], &[size; 3]).unwrap();
-    TaskPlan::new(name, cube(0, cells * 10 + 2 * halo), cube(-halo, 10 + 2 * halo), cube(0, 10), Fit::Valid, options)
-        .unwrap()
+    TaskPlan::new(
+        name,
+        cube(0, cells * 10 + 2 * halo),
+        cube(-halo, 10 + 2 * halo),
+        cube(0, 10),
+        Fit::Valid,
+        options,
+    )
+    .unwrap()
 }
 
 fn chain(length: u32, cells: i64, halo: i64) -> Arc<Pipeline> {

@@ -51,7 +51,7 @@ impl Scheduler {
     #[inline]
     pub(super) fn watch(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
-        let timeout = self.frontier.pipeline.task(worker.task).options().retry.timeout;
+        let timeout = self.frontier.pipeline().task(worker.task).options().retry.timeout;
         let Some((when, _)) = worker.deadline(&self.settings, timeout) else { return };
         if worker.watched_at.is_none_or(|watched| when < watched) {
             worker.watched_at = Some(when);
@@ -79,7 +79,7 @@ impl Scheduler {
             self.deadlines.workers.pop();
             let Some(worker) = self.workers.get_mut(&id) else { continue };
             worker.watched_at = None;
-            let timeout = self.frontier.pipeline.task(worker.task).options().retry.timeout;
+            let timeout = self.frontier.pipeline().task(worker.task).options().retry.timeout;
             match worker.deadline(&self.settings, timeout) {
                 Some((due, reason)) if due <= self.now => self.reclaim(id, reason, actions),
                 Some(_) => self.watch(id),

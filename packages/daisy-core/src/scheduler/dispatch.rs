@@ -72,7 +72,7 @@ impl Scheduler {
         let attempt = self.frontier.task(block.task).retries.next_attempt(block.index);
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.leases.push(Lease { block, attempt }, self.now);
-        if self.frontier.pipeline.task(block.task).options().retry.timeout.is_some() {
+        if self.frontier.pipeline().task(block.task).options().retry.timeout.is_some() {
             self.watch(id);
         }
         actions.push(Action::Grant { worker: id, block, attempt });

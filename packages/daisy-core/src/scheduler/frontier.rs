@@ -9,11 +9,12 @@ use std::sync::Arc;
 use super::Prior;
 use super::checks::Checks;
 use super::counters::{Counters, TaskState};
+use super::dependencies::Dependencies;
 use super::pending::Pending;
 use super::retries::Retries;
 use super::roots::Roots;
-use crate::geometry::{GridBox, GridPositions, IndexSet, PAGE};
-use crate::graph::{Within, covered, readers, writers};
+use crate::geometry::{GridPositions, IndexSet, PAGE};
+use crate::graph::readers;
 use crate::ids::{BlockRef, TaskId, WorkerId};
 use crate::plan::Pipeline;
 
@@ -27,9 +28,6 @@ const ENOUGH_READY: usize = 1024;
 /// Blocks of one task.
 #[derive(Debug)]
 pub(super) struct TaskBlocks {
-    pub(super) within: Within,
-    /// Skipped from the start: done in an earlier run, or masked.
-    pub(super) prior: IndexSet,
     /// Completed, failed or skipped.
     pub(super) settled: IndexSet,
     pub(super) failed: IndexSet,
@@ -51,7 +49,7 @@ pub(super) struct TaskBlocks {
 /// All blocks of a run.
 #[derive(Debug)]
 pub(super) struct Frontier {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) dependencies: Dependencies,
     pub(super) tasks: Vec<TaskBlocks>,
     /// Tasks that may have become able to give out a block, or have ended.
     touched: Vec<TaskId>,
@@ -59,16 +57,16 @@ pub(super) struct Frontier {
 
 impl Frontier {
     /// The blocks of a pipeline, less what is skipped from the start.
-    pub(super) fn new(pipeline: Arc<Pipeline>, mut prior: Vec<Prior>) -> Self {
-        prior.resize_with(pipeline.tasks().len(), Prior::default);
-        let skipped: Vec<(IndexSet, u64)> = pipeline
-            .task_ids()
-            .zip(prior)
-            .map(|(id, prior)| prior.into_skipped(pipeline.task(id).layout().block_count()))
-            .collect();
-        let tasks = pipeline.task_ids().map(|id| TaskBlocks::new(&pipeline, id, &skipped)).collect();
+    pub(super) fn new(pipeline: Arc<Pipeline>, prior: Vec<Prior>) -> Self {
         let touched = pipeline.task_ids().collect();
-        Self { pipeline, tasks, touched }
+        let dependencies = Dependencies::new(pipeline, prior);
+        let tasks = dependencies.pipeline.task_ids().map(|id| TaskBlocks::new(&dependencies, id)).collect();
+        Self { dependencies, tasks, touched }
+    }
+
+    #[inline]
+    pub(super) const fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.dependencies.pipeline
     }
 
     pub(super) fn task(&self, id: TaskId) -> &TaskBlocks {
@@ -120,7 +118,6 @@ impl Frontier {
 
     /// Does put-off work while blocks are short. Whether some is left that should be done soon.
     pub(super) fn catch_up(&mut self, id: TaskId) -> bool {
-        let pipeline = Arc::clone(&self.pipeline);
         for _ in 0..SLICE {
             let task = &mut self.tasks[id.index()];
             if task.queue.len() >= ENOUGH_READY || task.state.has_ended() {
@@ -129,15 +126,15 @@ impl Frontier {
             if let Some(walk) = task.deferred.front_mut() {
                 match walk.next() {
                     Some(position) => {
-                        let index = task.within_grid_index(&position);
-                        self.release_one(&pipeline, id, index);
+                        let index = self.dependencies.layout(id).grid().index(&position);
+                        self.release_one(id, index);
                     }
                     None => {
                         task.deferred.pop_front();
                     }
                 }
             } else if let Some(from) = task.scan_from {
-                self.scan_one(&pipeline, id, from);
+                self.scan_one(id, from);
             } else {
                 return false;
             }
@@ -153,15 +150,14 @@ impl Frontier {
             && (task.scan_from.is_some() || !task.deferred.is_empty())
     }
 
-    fn scan_one(&mut self, pipeline: &Pipeline, id: TaskId, from: u64) {
-        let Some(index) = self.tasks[id.index()].prior.next_missing(from) else {
-            self.tasks[id.index()].scan_from = None;
-            return;
-        };
-        let waits_for = self.dependency_count(pipeline, id, index);
+    fn scan_one(&mut self, id: TaskId, from: u64) {
+        let prior = &self.dependencies.prior[id.index()];
+        let found = prior.next_missing(from);
+        let next = found.filter(|index| index + 1 < prior.len()).map(|index| index + 1);
+        let is_ready = found.filter(|index| self.dependencies.count(id, *index) == 0);
         let task = &mut self.tasks[id.index()];
-        task.scan_from = (index + 1 < task.prior.len()).then_some(index + 1);
-        if waits_for == 0 {
+        task.scan_from = next;
+        if let Some(index) = is_ready {
             task.make_ready(index);
         }
     }
@@ -194,7 +190,7 @@ impl Frontier {
 
     /// An attempt of a leased block failed: it is ready again, or has failed for good. Whether it has.
     pub(super) fn fail_attempt(&mut self, block: BlockRef, by: WorkerId) -> bool {
-        let most = self.pipeline.task(block.task).options().retry.max_retries;
+        let most = self.pipeline().task(block.task).options().retry.max_retries;
         let task = &mut self.tasks[block.task.index()];
         if let Some(counters) = task.state.running() {
             counters.failed_attempts += 1;
@@ -216,76 +212,47 @@ impl Frontier {
         is_final
     }
 
+    #[inline]
     fn release_dependents(&mut self, block: BlockRef) {
-        let pipeline = Arc::clone(&self.pipeline);
-        let layout = pipeline.task(block.task).layout();
-        let within = self.tasks[block.task.index()].within;
-        if !within.is_free() {
-            let position = layout.grid().position(block.index);
-            within.for_each_successor(&position, &mut |next| self.release_one(&pipeline, block.task, next));
+        if self.dependencies.has_no_dependents(block.task) {
+            return;
         }
-        for downstream in pipeline.downstream(block.task) {
-            let below = pipeline.task(*downstream).layout();
+        let Self { dependencies, tasks, touched } = self;
+        let layout = dependencies.layout(block.task);
+        let within = &dependencies.within[block.task.index()];
+        if !within.is_free() {
+            let task = &mut tasks[block.task.index()];
+            let position = layout.grid().position(block.index);
+            // The caller touches the block's own task.
+            within.for_each_successor(&position, &mut |next| {
+                task.release_one(dependencies, block.task, next);
+            });
+        }
+        for downstream in dependencies.pipeline.downstream(block.task) {
+            let below = dependencies.layout(*downstream);
             let dependents = readers(layout, below, block.index);
+            let task = &mut tasks[downstream.index()];
+            let mut has_changed = false;
             if dependents.volume() <= EAGER_DEPENDENTS {
                 dependents.for_each_row(below.grid(), |first, length| {
                     for next in first..first + length {
-                        self.release_one(&pipeline, *downstream, next);
+                        has_changed |= task.release_one(dependencies, *downstream, next);
                     }
                 });
             } else {
-                self.tasks[downstream.index()].deferred.push_back(dependents.positions());
-                self.touch(*downstream);
+                task.deferred.push_back(dependents.positions());
+                has_changed = true;
+            }
+            if has_changed && !std::mem::replace(&mut task.touched, true) {
+                touched.push(*downstream);
             }
         }
     }
 
-    /// One of the blocks that this one waits for has ended well.
-    #[inline]
-    fn release_one(&mut self, pipeline: &Pipeline, id: TaskId, index: u64) {
-        let task = &mut self.tasks[id.index()];
-        if task.prior.contains(index) || task.state.has_ended() {
-            return;
-        }
-        if *task.pending.slot(index) == 0 {
-            let waits_for = self.dependency_count(pipeline, id, index);
-            *self.tasks[id.index()].pending.slot(index) = 1 + waits_for;
-        }
-        let task = &mut self.tasks[id.index()];
-        let slot = task.pending.slot(index);
-        debug_assert!(*slot > 1, "a block was released more often than it waits for");
-        *slot -= 1;
-        if *slot == 1 {
-            task.make_ready(index);
+    fn release_one(&mut self, id: TaskId, index: u64) {
+        if self.tasks[id.index()].release_one(&self.dependencies, id, index) {
             self.touch(id);
         }
-    }
-
-    /// For how many blocks one waits at the beginning of the run.
-    fn dependency_count(&self, pipeline: &Pipeline, id: TaskId, index: u64) -> u32 {
-        let task = &self.tasks[id.index()];
-        let layout = pipeline.task(id).layout();
-        let mut count = 0u64;
-        if !task.within.is_free() {
-            let position = layout.grid().position(index);
-            if task.prior.count() == 0 {
-                count = u64::from(task.within.predecessor_count(&position));
-            } else {
-                task.within.for_each_predecessor(&position, &mut |other| {
-                    count += u64::from(!task.prior.contains(other));
-                });
-            }
-        }
-        for upstream in pipeline.upstream(id) {
-            let above = pipeline.task(*upstream).layout();
-            let prior = &self.tasks[upstream.index()].prior;
-            let boxed = writers(above, layout, index);
-            count += boxed.volume();
-            if prior.count() > 0 {
-                boxed.for_each_row(above.grid(), |first, length| count -= prior.count_range(first, length));
-            }
-        }
-        u32::try_from(count).unwrap_or(u32::MAX - 1)
     }
 
     /// Ends every task that has no block left to run, and gives it back once.
@@ -302,30 +269,14 @@ impl Frontier {
 }
 
 impl TaskBlocks {
-    /// The blocks of a task; `skipped` has, per task, what is skipped from the start and how much is masked.
-    fn new(pipeline: &Pipeline, id: TaskId, skipped: &[(IndexSet, u64)]) -> Self {
-        let (prior, masked) = skipped[id.index()].clone();
-        let plan = pipeline.task(id);
+    fn new(dependencies: &Dependencies, id: TaskId) -> Self {
+        let (plan, prior) = (dependencies.pipeline.task(id), &dependencies.prior[id.index()]);
         let layout = plan.layout();
-        let conflict = plan.options().read_write_conflict;
-        let within = if prior.count() == 0 {
-            Within::new(layout, conflict)
-        } else {
-            Within::with_gaps(layout, conflict)
-        };
-        let boxes: Vec<GridBox> =
-            pipeline.upstream(id).iter().map(|up| covered(pipeline.task(*up).layout(), layout)).collect();
-        // If all blocks wait for a task of which nothing is done yet, none is ready, whatever else is done.
-        let all_wait = pipeline
-            .upstream(id)
-            .iter()
-            .zip(&boxes)
-            .any(|(up, covered)| skipped[up.index()].0.count() == 0 && *covered == layout.grid().whole());
-        let is_partly_done =
-            pipeline.upstream(id).iter().chain([&id]).any(|task| skipped[task.index()].0.count() > 0);
-        let mut roots = Roots::new(layout.grid(), within.levels(), boxes);
+        let covered = dependencies.covered(id);
+        let all_wait = dependencies.all_wait(id, &covered);
+        let mut roots = Roots::new(layout.grid(), dependencies.within[id.index()].levels(), covered);
         let mut scan_from = None;
-        if is_partly_done {
+        if dependencies.is_partly_done(id) {
             roots.clear();
             scan_from = (!all_wait && !prior.is_full()).then_some(0);
         }
@@ -335,15 +286,13 @@ impl TaskBlocks {
             ready: roots.left(),
             waiting: layout.block_count() - skipped - roots.left(),
             skipped,
-            masked,
+            masked: dependencies.masked[id.index()],
             ..Counters::default()
         };
         Self {
-            within,
             settled: prior.clone(),
             failed: IndexSet::new(layout.block_count()),
             orphaned: IndexSet::new(layout.block_count()),
-            prior,
             state: TaskState::Running(counters),
             retries: Retries::default(),
             checks: plan.options().checked.then(Checks::default),
@@ -362,8 +311,23 @@ impl TaskBlocks {
         self.state.has_ended() && !std::mem::replace(&mut self.is_end_announced, true)
     }
 
-    fn within_grid_index(&self, position: &crate::geometry::Position) -> u64 {
-        self.within.grid().index(position)
+    /// One of the blocks that this one waits for has ended well. Whether it was the last.
+    #[inline]
+    fn release_one(&mut self, dependencies: &Dependencies, id: TaskId, index: u64) -> bool {
+        if dependencies.prior[id.index()].contains(index) || self.state.has_ended() {
+            return false;
+        }
+        let slot = self.pending.slot(index);
+        if *slot == 0 {
+            *slot = 1 + dependencies.count(id, index);
+        }
+        debug_assert!(*slot > 1, "a block was released more often than it waits for");
+        *slot -= 1;
+        let is_last = *slot == 1;
+        if is_last {
+            self.make_ready(index);
+        }
+        is_last
     }
 
     fn make_ready(&mut self, index: u64) {

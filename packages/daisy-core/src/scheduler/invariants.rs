@@ -10,7 +10,7 @@ impl Scheduler {
     /// # Panics
     /// If they do not: that is a fault of daisy itself.
     pub fn check_invariants(&self) {
-        for id in self.frontier.pipeline.task_ids() {
+        for id in self.frontier.pipeline().task_ids() {
             self.check_blocks(id);
             self.check_fleet(id);
         }
@@ -60,7 +60,7 @@ impl Scheduler {
                 .workers
                 .values()
                 .filter(|worker| !worker.external)
-                .map(|worker| self.frontier.pipeline.task(worker.task).options().requires.amount(name))
+                .map(|worker| self.frontier.pipeline().task(worker.task).options().requires.amount(name))
                 .sum();
             assert!(used <= amount, "more {name} in use than there is");
         }

@@ -129,7 +129,7 @@ impl Scheduler {
     pub(super) fn reclaim(&mut self, id: WorkerId, reason: KillReason, actions: &mut Vec<Action>) {
         let Some(task) = self.workers.get(&id).map(|worker| worker.task) else { return };
         actions.push(Action::Kill { worker: id, reason });
-        let retry = self.frontier.pipeline.task(task).options().retry;
+        let retry = self.frontier.pipeline().task(task).options().retry;
         match reason {
             KillReason::NeverConnected => {
                 let limit = self.settings.connect_timeout.as_secs_f64();

@@ -46,7 +46,7 @@ impl ManualScheduler {
     /// The pipeline.
     #[must_use]
     pub fn pipeline(&self) -> &Arc<Pipeline> {
-        &self.frontier.pipeline
+        self.frontier.pipeline()
     }
 
     /// State and counts of a task.

@@ -11,6 +11,7 @@ mod action;
 mod checks;
 mod counters;
 mod deadlines;
+mod dependencies;
 mod dispatch;
 mod event;
 mod fleet;
@@ -180,7 +181,7 @@ impl Scheduler {
     /// The pipeline that is run.
     #[must_use]
     pub fn pipeline(&self) -> &Arc<Pipeline> {
-        &self.frontier.pipeline
+        self.frontier.pipeline()
     }
 
     /// State and counts of a task.

@@ -14,7 +14,7 @@ type Regions = Vec<(TaskId, GridBox)>;
 impl Frontier {
     /// Orphans everything that depends on a block that failed for good.
     pub(super) fn orphan_dependents(&mut self, block: BlockRef) {
-        let pipeline = Arc::clone(&self.pipeline);
+        let pipeline = Arc::clone(self.pipeline());
         let layout = pipeline.task(block.task).layout();
         let mut regions = Regions::new();
         self.push_successors(block, &mut regions);
@@ -26,7 +26,7 @@ impl Frontier {
 
     /// Gives a task up: all of it that has not come to its end is orphaned, and what depends on that.
     pub(super) fn abandon(&mut self, id: TaskId, reason: &str) {
-        let pipeline = Arc::clone(&self.pipeline);
+        let pipeline = Arc::clone(self.pipeline());
         let task = &mut self.tasks[id.index()];
         let TaskState::Running(counters) = &mut task.state else { return };
         let mut counters = std::mem::take(counters);
@@ -69,11 +69,12 @@ impl Frontier {
     /// Marks a region; gives the parts of it whose dependents must be looked at.
     fn orphan_region(&mut self, pipeline: &Pipeline, id: TaskId, region: &GridBox) -> Vec<GridBox> {
         let grid = *pipeline.task(id).layout().grid();
+        let prior = &self.dependencies.prior[id.index()];
         let task = &mut self.tasks[id.index()];
         let Some(counters) = task.state.running() else { return Vec::new() };
         let before = task.orphaned.count();
         let mut parts = Vec::new();
-        if task.prior.count() == 0 {
+        if prior.count() == 0 {
             region.for_each_row(&grid, |first, length| {
                 task.orphaned.insert_range(first, length);
             });
@@ -85,8 +86,8 @@ impl Frontier {
             region.for_each_row(&grid, |first, length| {
                 let end = first + length;
                 let mut from = first;
-                while let Some(start) = task.prior.next_missing(from).filter(|start| *start < end) {
-                    let stop = task.prior.next_present(start).unwrap_or(end).min(end);
+                while let Some(start) = prior.next_missing(from).filter(|start| *start < end) {
+                    let stop = prior.next_present(start).unwrap_or(end).min(end);
                     if task.orphaned.insert_range(start, stop - start) > 0 {
                         boxes_of_run(&grid, start, stop - start, &mut parts);
                     }
@@ -102,12 +103,12 @@ impl Frontier {
     }
 
     fn push_successors(&self, block: BlockRef, regions: &mut Regions) {
-        let task = self.task(block.task);
-        if task.within.is_free() {
+        let (task, within) = (self.task(block.task), &self.dependencies.within[block.task.index()]);
+        if within.is_free() {
             return;
         }
-        let grid = task.within.grid();
-        task.within.for_each_successor(&grid.position(block.index), &mut |next| {
+        let grid = within.grid();
+        within.for_each_successor(&grid.position(block.index), &mut |next| {
             if !task.orphaned.contains(next) {
                 regions.push((block.task, unit(grid, next)));
             }
@@ -116,14 +117,14 @@ impl Frontier {
 
     /// Successors that are outside a box belong to blocks near its faces; the others are marked already.
     fn push_successors_of_box(&self, id: TaskId, region: &GridBox, regions: &mut Regions) {
-        let task = self.task(id);
-        if task.within.is_free() {
+        let within = &self.dependencies.within[id.index()];
+        if within.is_free() {
             return;
         }
-        let grid = *task.within.grid();
+        let grid = *within.grid();
         let mut inner = *region;
         for axis in 0..grid.dims() {
-            let reach = task.within.levels().period()[axis] - 1;
+            let reach = within.levels().period()[axis] - 1;
             if region.begin[axis] > 0 {
                 inner.begin[axis] = (region.begin[axis] + reach).min(region.end[axis]);
             }

@@ -82,7 +82,7 @@ impl Scheduler {
     }
 
     fn give_up_if_nothing_works(&mut self, block: BlockRef, actions: &mut Vec<Action>) {
-        let limit = self.frontier.pipeline.task(block.task).options().retry.give_up_after;
+        let limit = self.frontier.pipeline().task(block.task).options().retry.give_up_after;
         let TaskState::Running(counters) = &self.frontier.task(block.task).state else { return };
         let Some(limit) = limit.filter(|limit| counters.completed == 0 && counters.failed >= *limit) else {
             return;

@@ -10,7 +10,7 @@ impl Scheduler {
     pub(super) fn staff(&mut self, id: TaskId, actions: &mut Vec<Action>) {
         self.fleet.stop_waiting(id);
         while self.wants_worker(id) {
-            let most = self.frontier.pipeline.task(id).options().retry.max_worker_restarts;
+            let most = self.frontier.pipeline().task(id).options().retry.max_worker_restarts;
             let fleet = self.fleet.task(id);
             if fleet.is_stopped(most) {
                 if fleet.alive == 0 {
@@ -25,7 +25,7 @@ impl Scheduler {
             if !self.launch(id, actions) {
                 return;
             }
-            if !self.frontier.pipeline.task(id).options().requires.is_empty() && self.wants_worker(id) {
+            if !self.frontier.pipeline().task(id).options().requires.is_empty() && self.wants_worker(id) {
                 // The others have a turn before this task takes one more of what all share.
                 self.frontier.touch_last(id);
                 return;
@@ -41,7 +41,7 @@ impl Scheduler {
     }
 
     fn launch(&mut self, id: TaskId, actions: &mut Vec<Action>) -> bool {
-        if !self.fleet.reserve(id, &self.frontier.pipeline.task(id).options().requires) {
+        if !self.fleet.reserve(id, &self.frontier.pipeline().task(id).options().requires) {
             return false;
         }
         let worker = self.next_worker_id();
@@ -64,7 +64,7 @@ impl Scheduler {
             format!(
                 "{} workers in a row died with no block completed between (max_worker_restarts={}); the last one: {last}",
                 fleet.deaths_in_row,
-                self.frontier.pipeline.task(id).options().retry.max_worker_restarts,
+                self.frontier.pipeline().task(id).options().retry.max_worker_restarts,
             )
         };
         self.give_up(id, &reason, actions);
@@ -78,7 +78,7 @@ impl Scheduler {
 
     /// While a task waits for the budget, no idle worker of another may sit on it.
     pub(super) fn free_idle_resources(&mut self, actions: &mut Vec<Action>) {
-        let pipeline = std::sync::Arc::clone(&self.frontier.pipeline);
+        let pipeline = std::sync::Arc::clone(self.frontier.pipeline());
         for id in pipeline.task_ids() {
             let holds = !pipeline.task(id).options().requires.is_empty();
             if holds && !self.fleet.task(id).line.is_empty() && self.frontier.task(id).grantable() == 0 {
@@ -92,7 +92,7 @@ impl Scheduler {
         if worker.external {
             return;
         }
-        self.fleet.release(&self.frontier.pipeline.task(worker.task).options().requires);
+        self.fleet.release(&self.frontier.pipeline().task(worker.task).options().requires);
         for waiting in self.fleet.waiting().into_iter().rev() {
             self.frontier.touch(waiting);
         }
