@@ -19,6 +19,7 @@ pub mod measurement;
 pub mod plan;
 pub mod run;
 pub mod scheduler;
+pub mod tracking;
 pub mod wire;
 
 pub use error::{Error, ErrorKind, Result};
