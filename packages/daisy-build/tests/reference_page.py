@@ -7,6 +7,7 @@ and read the difference: it is what users will see.
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -29,8 +30,9 @@ _END = "<!-- generated: end -->"
 
 
 def message(inspection: Inspection) -> str:
-    """What the user reads."""
-    return render_problems(inspection) if inspection.problems else render_notes(inspection)
+    """What the user reads, with the temporary folder that most machines have."""
+    text = render_problems(inspection) if inspection.problems else render_notes(inspection)
+    return text.replace(tempfile.gettempdir(), "/tmp")
 
 
 def page(written: str) -> str:
@@ -73,7 +75,12 @@ def _rows(situation: Situation) -> list[str]:
         return [f"| {' | '.join(cells)} |"]
     rows = []
     for name, problem in inspection.problems:
-        cells = [situation.title, situation.where, f"`{name}`", _escape(problem.what)]
+        cells = [
+            situation.title,
+            situation.where,
+            f"`{name}`",
+            _escape(problem.what.replace(tempfile.gettempdir(), "/tmp")),
+        ]
         rows.append(f"| {' | '.join(cells)} | {_code(problem.fix)} |")
     return rows
 

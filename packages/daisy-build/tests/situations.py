@@ -222,9 +222,19 @@ def _wrapper() -> World:
     return world
 
 
+def _noexec() -> World:
+    return _links(fake.DEBIAN, "cc", cc=_NOT_EXECUTABLE)()
+
+
 def _sdist() -> World:
     world = World.with_rust()
     del world.programs["cc"]
+    world.purpose = Purpose.SDIST
+    return world
+
+
+def _sdist_without_cargo() -> World:
+    world = World()
     world.purpose = Purpose.SDIST
     return world
 
@@ -396,6 +406,13 @@ SITUATIONS: tuple[Situation, ...] = (
     ),
     Situation("no-wrapper", "RUSTC_WRAPPER names no program", "Debian", _wrapper, ("linker",)),
     Situation(
+        "noexec",
+        "The temporary folder is mounted noexec",
+        "Debian",
+        _noexec,
+        ("linker",),
+    ),
+    Situation(
         "no-cmake",
         "A required tool is missing",
         "Debian",
@@ -415,5 +432,12 @@ SITUATIONS: tuple[Situation, ...] = (
         "settings", "`[tool.daisy-build]` has an unknown key", "any", _misspelt, ("settings",)
     ),
     Situation("sdist", "A source distribution, without a compiler", "Debian", _sdist),
+    Situation(
+        "sdist-no-cargo",
+        "A source distribution, without cargo",
+        "Debian",
+        _sdist_without_cargo,
+        ("rust",),
+    ),
     Situation("allowed", "No cargo, DAISY_BUILD_INSTALL_RUST=1", "Debian", _allowed),
 )

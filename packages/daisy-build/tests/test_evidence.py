@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-from daisy_build.context import Outcome
 from daisy_build.evidence import ascii_text, evidence
-from daisy_build.system import run_command
 
 
 def test_link_line_and_frame_are_left_out() -> None:
@@ -50,18 +45,3 @@ def test_repeated_lines_are_said_once() -> None:
 )
 def test_only_ascii(text: str, plain: str) -> None:
     assert ascii_text(text) == plain
-
-
-def test_program_that_cannot_be_started_is_an_outcome(tmp_path: Path) -> None:
-    outcome = run_command(["no-such-program"], tmp_path, {"PATH": str(tmp_path)})
-
-    assert outcome == Outcome(126, stderr="no-such-program: No such file or directory")
-
-
-def test_program_that_hangs_is_an_outcome(tmp_path: Path) -> None:
-    waiting = [sys.executable, "-c", "import threading; threading.Event().wait()"]
-
-    outcome = run_command(waiting, tmp_path, {"PATH": ""}, patience_seconds=0.2)
-
-    assert outcome.code == 124
-    assert "no answer within" in outcome.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -262,6 +263,25 @@ def test_this_project(machine: Machine, daisy_tree: Path, key: str, frontend: st
     assert plain(attempt.message, machine) == expected(case, "daisy-py"), attempt.output
     assert_fails_well(attempt)
     assert machine.files(daisy_tree) == before
+
+
+@pytest.mark.parametrize("frontend", ["pip", "uv"])
+def test_this_project_asks_for_a_newer_rust(
+    machine: Machine, daisy_tree: Path, tmp_path: Path, frontend: str
+) -> None:
+    """The version stands in the workspace, and the crate inherits it."""
+    project = shutil.copytree(daisy_tree, tmp_path / "project")
+    workspace = (project / "Cargo.toml").read_text(encoding="utf-8")
+    newer = re.sub(r'(rust-version = )"[0-9.]+"', r'\1"9.99"', workspace)
+    (project / "Cargo.toml").write_text(newer, encoding="utf-8")
+    case = CASES["too-old"]
+    case.prepare(machine)
+
+    attempt = machine.install(frontend, "--no-deps", str(project))
+
+    words = expected(case, "daisy-py").replace("tiny-crate needs", "daisy-py needs")
+    assert plain(attempt.message, machine) == words, attempt.output
+    assert_fails_well(attempt)
 
 
 @pytest.mark.parametrize("frontend", ["pip", "uv"])

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not (options.project / "pyproject.toml").is_file():
         parser.error(f"got {options.project}, expected a folder with a pyproject.toml")
-    # A look must not start a download, which rustup does for a toolchain file unless told not to.
+    # A look must not start a download, not even where a build may.
     environ = {"RUSTUP_AUTO_INSTALL": "0", **os.environ}
     context = system_context(Purpose(options.purpose), root=options.project, environ=environ)
     inspection = inspect(context)

@@ -15,8 +15,9 @@ from daisy_build.project import read_project
 
 __all__ = ["system_context"]
 
-# Long enough for a cold network home on a cluster; a tool that takes longer hangs.
+# Long enough for a cold network home on a cluster; a tool that takes longer hangs, or downloads.
 _PATIENCE_SECONDS = 120.0
+_PATIENCE_WITH_DOWNLOADS_SECONDS = 1800.0
 
 # English, uncoloured and short: what the tools say is shown to the user, and read by us.
 _PLAIN = {
@@ -42,8 +43,13 @@ def system_context(
     def which(program: str) -> str | None:
         return shutil.which(program, path=search_path)
 
+    # rustup would fetch the toolchain that a project pins when cargo is asked for its version.
+    downloads = environ.get("DAISY_BUILD_INSTALL_RUST") == "1"
+    rustup = {} if downloads else {"RUSTUP_AUTO_INSTALL": "0"}
+    patience = _PATIENCE_WITH_DOWNLOADS_SECONDS if downloads else _PATIENCE_SECONDS
+
     def run(command: Sequence[str], variables: Mapping[str, str]) -> Outcome:
-        return run_command(command, root, {**environ, **_PLAIN, **variables})
+        return run_command(command, root, {**rustup, **environ, **_PLAIN, **variables}, patience)
 
     return Context(
         purpose=purpose,
