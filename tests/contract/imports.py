@@ -51,10 +51,19 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
         (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),
         (r"tests/.*", test | backend_test),
         (r"examples/.*", base | _declared(groups["examples"])),
-        (r"benchmarks/.*", demo | _declared(groups["bench"])),
+        (r"benchmarks/.*", demo | _declared(groups["bench"]) | _measured(repository)),
         (r"docs/.*", _declared(groups["docs"]) | _declared(groups["examples"])),
         (r"noxfile\.py", {"nox"}),
     ]
+
+
+def _measured(repository: Repository) -> set[str]:
+    """Return what the benchmarks install by themselves, each package into its own environment."""
+    source = repository.root / "benchmarks/packages.py"
+    tree = ast.parse(source.read_text(encoding="utf-8")) if source.exists() else ast.Module([], [])
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    pattern = r"[A-Za-z][\w.-]*[<>=]=.*"
+    return _declared(text for text in texts if isinstance(text, str) and re.match(pattern, text))
 
 
 def _undeclared(where: str, tree: ast.AST, allowed: set[str], local: set[str]) -> Iterator[str]:

@@ -157,7 +157,9 @@ def check_console_commands(repository: Repository) -> list[str]:
                 f"{where}: `{program}` knows no {word!r}"
                 for word in words[1:]
                 if re.fullmatch(r"--[a-z-]+|[a-z]+", word.split("=")[0])
-                and not re.search(rf"[\"']{re.escape(word.split('=')[0])}[\"']", source)
+                and not re.search(
+                    rf"[\"'](?:{program} )?{re.escape(word.split('=')[0])}[\"']", source
+                )
             ]
         elif program not in _KNOWN_PROGRAMS and not program.startswith((".", "/", "-", "$", "<")):
             faults.append(f"{where}: nothing here or on a usual machine is called {program!r}")
