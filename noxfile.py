@@ -130,11 +130,29 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation into docs/_build/html; a warning is an error."""
-    install_editable(session, "demo", requirements=group("docs", "examples"))
-    output = ROOT / "docs/_build/html"
+    """Build the documentation into docs/_build/html, and run the code in it and in the examples."""
+    build_docs(session, "test", "workflows")
+    session.run("pytest", "-m", "", "tests/test_docs.py")
+
+
+def build_docs(session: nox.Session, *groups: str) -> str:
+    """Build the documentation with `groups` installed besides; a warning is an error."""
+    install_editable(session, "demo", requirements=group("docs", "examples", *groups))
+    output = str(ROOT / "docs/_build/html")
     strict = ["--fail-on-warning", "--keep-going", "--nitpicky"]
-    session.run("sphinx-build", *strict, "--builder=html", "docs", str(output), *session.posargs)
+    session.run("sphinx-build", *strict, "--builder=html", "docs", output, *session.posargs)
+    return output
+
+
+@nox.session
+def look(session: nox.Session) -> None:
+    """Look at the built documentation in a headless browser, on a desktop and on a phone."""
+    browsers = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    browser = next(filter(None, map(shutil.which, browsers)), None)
+    if browser is None:
+        session.skip(f"none of {', '.join(browsers)} is on PATH")
+    html = build_docs(session, "look")
+    session.run("python", "docs/look.py", browser, html, str(ROOT / "docs/_build/screenshots"))
 
 
 @nox.session

@@ -24,7 +24,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "generated/README.md"]
+exclude_patterns = ["_build", "generated"]
 templates_path: list[str] = []
 html_static_path = ["_static"]
 

@@ -52,7 +52,7 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
         (r"tests/.*", test | backend_test),
         (r"examples/.*", base | _declared(groups["examples"])),
         (r"benchmarks/.*", demo | _declared(groups["bench"]) | _measured(repository)),
-        (r"docs/.*", _declared(groups["docs"]) | _declared(groups["examples"])),
+        (r"docs/.*", _declared(groups["docs"] + groups["examples"] + groups["look"])),
         (r"noxfile\.py", {"nox"}),
     ]
 

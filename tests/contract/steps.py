@@ -28,6 +28,7 @@ IN_CI_RUN = (
     "nox -s lint",
     "nox -s typing",
     "nox -s docs",
+    "nox -s look",
     "nox -s build",
     "nox -s test_wheel -- dist",
     "nox -s test_sdist -- dist",
