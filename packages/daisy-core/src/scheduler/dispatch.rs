@@ -11,6 +11,9 @@ impl Scheduler {
     /// Gives ready blocks to workers that hold nothing; tells those to end for whom nothing is left.
     pub(super) fn serve(&mut self, id: TaskId, actions: &mut Vec<Action>) {
         self.ask_ahead(id, actions);
+        if self.fleet.task(id).is_too_large() {
+            self.dismiss_surplus(id, actions);
+        }
         for _ in 0..self.fleet.task(id).line.len() {
             let left = self.frontier.task(id).state.counters();
             if left.waiting + left.ready == 0 {
@@ -54,6 +57,9 @@ impl Scheduler {
         let Some(worker) = self.workers.get(&id).filter(|worker| worker.takes_blocks()) else { return 0 };
         let (task, held) = (worker.task, worker.leases.len());
         let fleet = self.fleet.task(task);
+        if fleet.is_too_large() && !worker.external {
+            return 0; // it is one too many: it ends when it holds nothing more
+        }
         let ready = self.frontier.task(task).grantable();
         let credit = fleet.pace.credit(worker.capacity, ready, fleet.available as usize);
         if held * 2 > credit {
@@ -119,6 +125,20 @@ impl Scheduler {
         while let Some(worker) = self.next_idle(id) {
             self.set_phase(worker, Phase::Dismissed);
             actions.push(Action::Dismiss { worker });
+        }
+    }
+
+    /// Tells workers that hold nothing to end while there are more than there may be.
+    fn dismiss_surplus(&mut self, id: TaskId, actions: &mut Vec<Action>) {
+        for _ in 0..self.fleet.task(id).line.len() {
+            let Some(worker) = self.next_idle(id) else { return };
+            let is_ours = self.workers.get(&worker).is_some_and(|worker| !worker.external);
+            if is_ours && self.fleet.task(id).is_too_large() {
+                self.set_phase(worker, Phase::Dismissed);
+                actions.push(Action::Dismiss { worker });
+            } else {
+                self.join_line(worker);
+            }
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) struct TaskFleet {
     pub(super) max_workers: u32,
     /// Workers that may still process blocks.
     pub(super) alive: u32,
+    /// Those of them that were started by us.
+    pub(super) launched: u32,
     /// Workers that can take a block, now or soon.
     pub(super) available: u32,
     /// Workers that hold nothing, in the order in which they became idle; checked when taken.
@@ -44,6 +46,7 @@ impl TaskFleet {
         Self {
             max_workers,
             alive: 0,
+            launched: 0,
             available: 0,
             line: VecDeque::new(),
             deaths_in_row: 0,
@@ -67,13 +70,21 @@ impl TaskFleet {
     }
 
     /// Keeps the counts right when a worker goes from one phase to another.
-    pub(super) const fn count_phase(&mut self, from: Option<Phase>, to: Phase) {
+    pub(super) const fn count_phase(&mut self, from: Option<Phase>, to: Phase, external: bool) {
         if let Some(from) = from {
             self.alive -= from.is_alive() as u32;
+            self.launched -= (from.is_alive() && !external) as u32;
             self.available -= from.is_available() as u32;
         }
         self.alive += to.is_alive() as u32;
+        self.launched += (to.is_alive() && !external) as u32;
         self.available += to.is_available() as u32;
+    }
+
+    /// Whether there are more workers than there may be.
+    #[inline]
+    pub(super) const fn is_too_large(&self) -> bool {
+        self.launched > self.max_workers
     }
 
     pub(super) fn note_error(&mut self, cause: &Arc<str>) {

@@ -46,6 +46,8 @@ impl Scheduler {
             fleet.alive as usize,
             "{id}: alive"
         );
+        let launched = theirs().filter(|worker| worker.phase.is_alive() && !worker.external).count();
+        assert_eq!(launched, fleet.launched as usize, "{id}: launched");
         assert_eq!(
             theirs().filter(|worker| worker.phase.is_available()).count(),
             fleet.available as usize,

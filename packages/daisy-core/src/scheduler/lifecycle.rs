@@ -28,7 +28,7 @@ impl Scheduler {
             return;
         }
         let worker = self.workers.entry(id).or_insert_with(|| {
-            self.fleet.task_mut(task).count_phase(None, Phase::Launching);
+            self.fleet.task_mut(task).count_phase(None, Phase::Launching, true);
             Worker { external: true, ..Worker::launching(task, self.now) }
         });
         worker.capacity = capacity.max(1);

@@ -36,8 +36,9 @@ impl Scheduler {
     fn wants_worker(&self, id: TaskId) -> bool {
         let (blocks, fleet) = (self.frontier.task(id), self.fleet.task(id));
         let TaskState::Running(counters) = &blocks.state else { return false };
-        let usable = (blocks.grantable() + counters.leased).min(u64::from(fleet.max_workers));
-        u64::from(fleet.alive) < usable && (blocks.grantable() > 0 || fleet.alive == 0)
+        u64::from(fleet.alive) < blocks.grantable() + counters.leased
+            && fleet.launched < fleet.max_workers
+            && (blocks.grantable() > 0 || fleet.alive == 0)
     }
 
     fn launch(&mut self, id: TaskId, actions: &mut Vec<Action>) -> bool {
@@ -46,7 +47,7 @@ impl Scheduler {
         }
         let worker = self.next_worker_id();
         self.workers.insert(worker, Worker::launching(id, self.now));
-        self.fleet.task_mut(id).count_phase(None, Phase::Launching);
+        self.fleet.task_mut(id).count_phase(None, Phase::Launching, false);
         if let Some(counters) = self.frontier.task_mut(id).state.running() {
             counters.workers_launched += 1;
         }
@@ -101,7 +102,7 @@ impl Scheduler {
     /// Puts a worker into another phase, keeping the counts right.
     pub(super) fn set_phase(&mut self, id: WorkerId, phase: Phase) {
         if let Some(worker) = self.workers.get_mut(&id) {
-            self.fleet.task_mut(worker.task).count_phase(Some(worker.phase), phase);
+            self.fleet.task_mut(worker.task).count_phase(Some(worker.phase), phase, worker.external);
             worker.phase = phase;
         }
     }

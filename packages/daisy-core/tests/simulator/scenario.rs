@@ -20,6 +20,8 @@ pub(crate) struct Scenario {
     pub(crate) most_tasks: usize,
     pub(crate) faults: Faults,
     pub(crate) externals: bool,
+    /// Whether the most workers that tasks may have change on the way.
+    pub(crate) elastic: bool,
     /// Whether tasks have timeouts and give up when nothing works, which depends on what comes first.
     pub(crate) impatient: bool,
     pub(crate) large: bool,
@@ -38,6 +40,7 @@ impl Scenario {
             most_tasks: 1 + rng.usize(..5),
             faults,
             externals: rng.bool(),
+            elastic: rng.u8(..) < 60,
             impatient: true,
             large: false,
         }
@@ -78,6 +81,9 @@ impl Scenario {
         if self.most_workers > 1 {
             smaller.push(Self { most_workers: self.most_workers / 2, ..self.clone() });
             smaller.push(Self { most_workers: self.most_workers - 1, ..self.clone() });
+        }
+        if self.elastic {
+            smaller.push(Self { elastic: false, ..self.clone() });
         }
         if self.externals {
             smaller.push(Self { externals: false, ..self.clone() });

@@ -44,6 +44,7 @@ enum Happening {
     ReportsLate(WorkerId, BlockRef, u32),
     ExternalJoins(TaskId),
     IsChecked(BlockRef),
+    Resizes(TaskId, u32),
 }
 
 #[derive(Default)]
@@ -110,6 +111,14 @@ impl World {
             large: scenario.large,
             grants: 0,
         };
+        if scenario.elastic {
+            for task in world.pipeline.task_ids().collect::<Vec<_>>() {
+                world.later(10.0, Happening::Resizes(task, 0));
+                let more = 1 + world.rng.u32(..scenario.most_workers);
+                world.later(20.0, Happening::Resizes(task, more));
+                world.queue.push(Reverse((Duration::from_secs(25), u64::MAX, Happening::Resizes(task, 1))));
+            }
+        }
         if scenario.externals {
             for task in world.pipeline.task_ids().collect::<Vec<_>>() {
                 world.later(5.0, Happening::ExternalJoins(task));
@@ -317,6 +326,9 @@ impl World {
                 let worker = SimWorker { task: task.0, external: true, ..SimWorker::default() };
                 self.workers.insert(id, worker);
                 self.connect(id);
+            }
+            Happening::Resizes(task, max_workers) => {
+                self.tell(Event::MaxWorkersChanged { task, max_workers })
             }
             Happening::IsChecked(block) => {
                 let done = is_one_of(!self.seed, block, 0.3);
