@@ -191,6 +191,15 @@ TRACKING = [
         bar=20,
     ),
     Case(
+        "masked",
+        {"case": "masked", "axes": 1, "halo": False, "blocks": 10**8},
+        "seconds",
+        packages=(OURS,),
+        quick={"blocks": 10**7},
+        limit=0.5,
+        note="10⁸ blocks, of which a mask leaves the last 1 %: time to the first useful block",
+    ),
+    Case(
         "tracking-on",
         _workers(2, 1, store="fresh"),
         RATE,
@@ -207,3 +216,26 @@ TRACKING = [
 ]
 
 CASES = {case.name: case for case in (*NO_OP, *SCHEDULER, *MEMORY, *START, *TRACKING)}
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """How one case compares with another of the same package.
+
+    Attributes:
+        name: What is compared.
+        case: The case with the burden.
+        base: The case without it.
+        limit: The loss daisy-py may have, as a share of the rate of ``base``.
+    """
+
+    name: str
+    case: str
+    base: str
+    limit: float
+
+
+OVERHEADS = [
+    Overhead("tracking", "tracking-on", "noop-1d-w2", 0.05),
+    Overhead("64 workers instead of 2", "busy-w64", "busy-w2", 0.3),
+]

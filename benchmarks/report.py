@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from cases import CASES, RATE, Case
+from cases import CASES, OVERHEADS, RATE, Case
 
 from packages import OURS, PEER
 
@@ -30,21 +30,38 @@ def table(records: Sequence[Record]) -> str:
         mine = [record for record in records if record["case"] == case.name]
         rows.extend(_rows(case, mine))
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
-    return "\n".join(
+    lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
-    )
+    ]
+    return "\n".join([*lines, "", *_overheads(records)])
+
+
+def _overheads(records: Sequence[Record]) -> Iterator[str]:
+    """One line for each pair of cases that one package did both of."""
+    for overhead in OVERHEADS:
+        for package in (OURS, PEER):
+            rates = [
+                _values(CASES[name], package.name, records)
+                for name in (overhead.case, overhead.base)
+            ]
+            if all(rates):
+                loss = 1 - median(rates[0]) / median(rates[1])
+                met = "✔" if loss <= overhead.limit else "✗"
+                bar = f" (≤ {overhead.limit:.0%}) {met}" if package == OURS else ""
+                yield f"{package.name}, {overhead.name}: {loss:+.1%} of the rate lost{bar}"
+
+
+def _values(case: Case, package: str, records: Sequence[Record]) -> list[float]:
+    return [
+        record[case.figure]
+        for record in records
+        if (record["case"], record["package"]) == (case.name, package) and case.figure in record
+    ]
 
 
 def _rows(case: Case, records: Sequence[Record]) -> Iterable[Row]:
-    values = {
-        package.name: [
-            record[case.figure]
-            for record in records
-            if record["package"] == package.name and case.figure in record
-        ]
-        for package in case.packages
-    }
+    values = {package.name: _values(case, package.name, records) for package in case.packages}
     for name in dict.fromkeys(record["package"] for record in records):
         found = values[name]
         if not found:

@@ -7,6 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 BEFORE_IMPORT = time.perf_counter()
@@ -14,6 +15,9 @@ import daisy  # noqa: E402
 import daisy.logging  # noqa: E402
 
 IMPORT_SECONDS = time.perf_counter() - BEFORE_IMPORT
+
+import numpy  # noqa: E402
+import numpy.typing as npt  # noqa: E402
 
 from adapters.measure import Figures, Request, require, serve, spent  # noqa: E402
 
@@ -36,7 +40,12 @@ def spin(_block: daisy.Block) -> None:
         pass
 
 
-def make_task(request: Request, name: str = "work", function: BlockFunction = no_op) -> daisy.Task:
+def make_task(
+    request: Request,
+    name: str = "work",
+    function: BlockFunction = no_op,
+    skip_mask: npt.NDArray[numpy.uint8] | None = None,
+) -> daisy.Task:
     """A task of about ``blocks`` blocks along ``axes`` axes; ``halo`` makes neighbours conflict."""
     axes, halo = request["axes"], HALO if request["halo"] else 0
     write = daisy.Roi((0,) * axes, (BLOCK_EDGE,) * axes)
@@ -52,6 +61,7 @@ def make_task(request: Request, name: str = "work", function: BlockFunction = no
         max_workers=request.get("workers", 1),
         tracking_path=request.get("store", False),
         resource_tracking=request.get("resources", False),
+        skip_mask=skip_mask,
     )
 
 
@@ -151,6 +161,25 @@ def _never(_block: daisy.Block) -> None:
     raise RuntimeError("a block that is done was given out again")
 
 
+class _FirstBlock(Exception):
+    """Ends a serial run at the first block that is not skipped."""
+
+
+def _stop(_block: daisy.Block) -> None:
+    raise _FirstBlock
+
+
+def masked(request: Request) -> Figures:
+    """Most blocks masked out: how long until the first that is not."""
+    count = block_count(request)
+    mask = numpy.ones(count, numpy.uint8)
+    mask[-count // 100 :] = 0
+    task = make_task(request, function=_stop, skip_mask=mask)
+    with spent() as cost, suppress(_FirstBlock):
+        run(task, count, multiprocessing=False)
+    return {"seconds": cost.seconds}
+
+
 def huge(request: Request) -> Figures:
     """A task of a billion blocks: made, and its first block handed out."""
     resource.setrlimit(resource.RLIMIT_AS, (8 * GIBIBYTE, 8 * GIBIBYTE))
@@ -167,6 +196,7 @@ CASES = {
     "import": import_time,
     "resume": resume,
     "huge": huge,
+    "masked": masked,
 }
 
 if __name__ == "__main__":
