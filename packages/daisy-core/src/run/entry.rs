@@ -1,13 +1,26 @@
 //! The handle on a run that goes on in its own thread.
 
+use std::fmt;
+use std::sync::mpsc as blocking;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
+use super::board::Board;
 use super::config::RunConfig;
-use super::requests::{Request, Told};
+use super::driver::Driver;
+use super::listen::{Listening, listen};
+use super::marking::Marking;
+use super::requests::{Request, RequestQueue, Told};
+use super::server::{Parts, serve};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::{TaskId, WorkerId};
-use crate::scheduler::{RunOutcome, TaskState, WorkerView};
+use crate::scheduler::{RunOutcome, Scheduler, TaskState, WorkerView};
 use crate::wire::Token;
+
+/// Things told that may wait for the server.
+const MOST_TOLD: usize = 1024;
 
 /// What one worker returned, counted on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,10 +57,15 @@ pub struct RunEnd {
 }
 
 /// A run that goes on: one thread owns the scheduler and the sockets. Every method may be called from any thread.
-#[derive(Debug)]
+///
+/// Dropped without [`Run::join`], the run is cancelled.
 pub struct Run {
     addresses: Vec<String>,
     token: Token,
+    requests: Arc<RequestQueue>,
+    board: Arc<Board>,
+    told: mpsc::Sender<Told>,
+    end: Mutex<blocking::Receiver<RunEnd>>,
 }
 
 impl Run {
@@ -56,8 +74,39 @@ impl Run {
     /// # Errors
     /// `Address` if the host is not one of this machine or no port is free, `InvalidArgument` if a task requires
     /// more than the whole budget, `Io` if the thread cannot be started.
-    pub fn start(_config: RunConfig) -> Result<Self> {
-        Err(Error::new(ErrorKind::Protocol, "the server is not there yet"))
+    pub fn start(config: RunConfig) -> Result<Self> {
+        let reconnect_grace = config.settings.reconnect_grace;
+        let scheduler = Scheduler::new(config.pipeline, config.settings, config.prior)?;
+        let token = Token::generate()?;
+        let Listening { sockets, addresses } = listen(&config.listen)?;
+        let (requests, board) = (Arc::new(RequestQueue::default()), Arc::new(Board::default()));
+        board.publish(&scheduler);
+        let (told, hears) = mpsc::channel(MOST_TOLD);
+        let (sends_end, end) = blocking::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (board_there, requests_there, token_there) =
+            (Arc::clone(&board), Arc::clone(&requests), token.clone());
+        std::thread::Builder::new().name("daisy-server".into()).spawn(move || {
+            let marking = Marking::new(config.marks);
+            let parts = Parts {
+                driver: Driver::new(scheduler, marking, board_there, Arc::clone(&requests_there)),
+                sockets,
+                token: token_there,
+                measures: config.measures,
+                reconnect_grace,
+                observe_every: config.observe_every,
+                stall_after: config.stall_after,
+                told: hears,
+                end: sends_end,
+            };
+            let local = tokio::task::LocalSet::new();
+            if let Err(error) = local.block_on(&runtime, serve(parts)) {
+                // The sockets could not be watched; `join` finds that no outcome came.
+                eprintln!("daisy: the server could not start: {error}");
+            }
+            requests_there.push(Request::Ended);
+        })?;
+        Ok(Self { addresses, token, requests, board, told, end: Mutex::new(end) })
     }
 
     /// Where workers reach the server, as `host:port`, the most likely first.
@@ -74,29 +123,43 @@ impl Run {
 
     /// Waits for the next thing to do, at most this long. [`Request::Ended`] is the last, and is repeated.
     #[must_use]
-    pub fn next_request(&self, _wait: Duration) -> Option<Request> {
-        None
+    pub fn next_request(&self, wait: Duration) -> Option<Request> {
+        self.requests.next(wait)
     }
 
-    /// Tells the server something. Without effect once the run has ended.
-    pub fn tell(&self, _told: Told) {}
+    /// Tells the server something; waits if it has not heard the last 1024 things yet. Without effect once the run
+    /// has ended. Not to be called from asynchronous code.
+    pub fn tell(&self, told: Told) {
+        // A server that does not listen any more has ended, and nothing can change its outcome.
+        self.told.blocking_send(told).ok();
+    }
 
     /// State and counts per task, at most `observe_every` old.
     #[must_use]
     pub fn snapshot(&self) -> Vec<TaskState> {
-        Vec::new()
+        self.board.states()
     }
 
     /// Workers that are alive and what they hold, at most `observe_every` old.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerView> {
-        Vec::new()
+        self.board.workers()
     }
 
     /// Waits for the end of the run.
     #[must_use]
     pub fn join(self) -> RunEnd {
-        let outcome = RunOutcome { tasks: Vec::new(), cancelled: true };
-        RunEnd { outcome, tallies: Vec::new(), error: None }
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        end.unwrap_or_else(|_| RunEnd {
+            outcome: RunOutcome { tasks: Vec::new(), cancelled: true },
+            tallies: Vec::new(),
+            error: Some(Error::new(ErrorKind::Io, "the server's thread ended before the run")),
+        })
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("addresses", &self.addresses).finish_non_exhaustive()
     }
 }

@@ -1,10 +1,20 @@
 //! Where effects meet decisions: the server, its thread, and the serial driver. Asynchronous code lives here only.
 
+mod board;
 mod config;
+mod connection;
+mod driver;
 mod entry;
+mod gate;
+mod handshake;
+mod listen;
 mod marking;
+mod outbox;
 mod requests;
 mod serial;
+mod server;
+mod sessions;
+mod stall;
 
 pub use config::{Listen, RunConfig};
 pub use entry::{Run, RunEnd, WorkerTally};

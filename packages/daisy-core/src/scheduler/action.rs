@@ -112,3 +112,29 @@ pub enum Refusal {
     /// The worker is not known, or has been given up.
     UnknownWorker,
 }
+
+impl KillReason {
+    /// A stable name in snake case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::NeverConnected => "never_connected",
+            Self::ConnectionLost => "connection_lost",
+            Self::Cancelled => "cancelled",
+            Self::Unneeded => "unneeded",
+        }
+    }
+}
+
+impl Refusal {
+    /// A stable name in snake case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotHeld => "not_held",
+            Self::OldAttempt => "old_attempt",
+            Self::UnknownWorker => "unknown_worker",
+        }
+    }
+}

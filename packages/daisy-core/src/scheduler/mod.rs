@@ -209,6 +209,12 @@ impl Scheduler {
         })
     }
 
+    /// The blocks that a worker holds, and which attempt of each.
+    pub fn held_by(&self, worker: WorkerId) -> impl Iterator<Item = (BlockRef, u32)> + '_ {
+        let leases = self.workers.get(&worker).map(|worker| worker.leases.iter());
+        leases.into_iter().flatten().map(|lease| (lease.block, lease.attempt))
+    }
+
     /// What became of the run so far.
     #[must_use]
     pub fn report(&self) -> RunOutcome {

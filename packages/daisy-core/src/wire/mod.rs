@@ -5,7 +5,15 @@
 //! `docs/design/PROTOCOL.md`.
 
 mod client;
+mod frame;
+mod handshake;
+mod message;
+mod pack;
+mod stream;
 mod token;
 
-pub use client::{Acquired, Grant, Welcome, WorkerClient, WorkerConfig};
+pub use client::{Acquired, WorkerClient, WorkerConfig};
+pub use frame::{FrameBuffer, HEADER, MAX_FRAME, MAX_FRAME_UNPROVEN, append_frame};
+pub use handshake::{MAGIC, Nonce, PROTOCOL_VERSION, Proof, Role, Transcript, check_version, new_nonce};
+pub use message::{Grant, Refused, Report, ServerMessage, Welcome, WorkerMessage};
 pub use token::Token;

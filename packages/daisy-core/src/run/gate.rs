@@ -1,0 +1,131 @@
+//! Where strangers wait until they have proven that they are none.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::AbortHandle;
+
+use super::connection;
+use super::driver::{Admitted, Driver};
+use super::handshake::Framed;
+use super::requests::{Note, Request};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::{ServerMessage, Token, Welcome};
+
+/// Connections that may wait here at a time. One more, and the one that waited longest is dropped: a worker of the
+/// run passes within milliseconds, so a crowd of strangers costs the strangers their places.
+const MOST_WAITING: usize = 256;
+/// Time to pass.
+const LIMIT: Duration = Duration::from_secs(5);
+/// Time between signs of life that workers are asked for.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// What every connection needs to know.
+pub(super) struct Gate {
+    pub(super) driver: Rc<RefCell<Driver>>,
+    pub(super) token: Token,
+    /// Whether workers of a task measure, by task.
+    pub(super) measures: Vec<bool>,
+    pub(super) reconnect_grace: Duration,
+    waiting: RefCell<BTreeMap<u64, AbortHandle>>,
+    arrivals: RefCell<u64>,
+}
+
+impl Gate {
+    pub(super) fn new(
+        driver: Rc<RefCell<Driver>>,
+        token: Token,
+        measures: Vec<bool>,
+        reconnect_grace: Duration,
+    ) -> Self {
+        let (waiting, arrivals) = (RefCell::default(), RefCell::default());
+        Self { driver, token, measures, reconnect_grace, waiting, arrivals }
+    }
+
+    /// Takes a connection that has just been accepted. Runs on the server's thread, in a task of its own.
+    pub(super) fn take<S>(self: &Rc<Self>, stream: S, peer: String)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let number = {
+            let mut arrivals = self.arrivals.borrow_mut();
+            *arrivals += 1;
+            *arrivals
+        };
+        let gate = Rc::clone(self);
+        let task = tokio::task::spawn_local(async move {
+            let passed = gate.pass(Framed::new(stream), &peer).await;
+            gate.waiting.borrow_mut().remove(&number);
+            if let Some((framed, admitted)) = passed {
+                connection::run(framed, admitted, &gate.driver).await;
+            }
+        });
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.insert(number, task.abort_handle());
+        if waiting.len() > MOST_WAITING {
+            self.drop_oldest_of(&mut waiting);
+        }
+    }
+
+    /// Drops the connection that has waited longest, to make room.
+    pub(super) fn drop_oldest(&self) {
+        self.drop_oldest_of(&mut self.waiting.borrow_mut());
+    }
+
+    fn drop_oldest_of(&self, waiting: &mut BTreeMap<u64, AbortHandle>) {
+        if let Some((_, oldest)) = waiting.pop_first() {
+            oldest.abort();
+        }
+    }
+
+    async fn pass<S>(&self, mut framed: Framed<S>, peer: &str) -> Option<(Framed<S>, Admitted)>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let passing = tokio::time::timeout(LIMIT, self.admit(&mut framed));
+        let error = match passing.await {
+            Ok(Ok(admitted)) => return Some((framed, admitted)),
+            Ok(Err(error)) => error,
+            Err(_) => Error::new(ErrorKind::Protocol, "the handshake took too long")
+                .with_context("expected", format!("an end within {} s", LIMIT.as_secs())),
+        };
+        let refusal = Note::PeerRefused { peer: peer.to_owned(), reason: error.to_string() };
+        self.driver.borrow().requests.push(Request::Note(refusal));
+        // It had its time; a second is enough to be told why it was in vain.
+        tokio::time::timeout(Duration::from_secs(1), framed.refuse(&error)).await.ok();
+        None
+    }
+
+    async fn admit<S>(&self, framed: &mut Framed<S>) -> Result<Admitted>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let registration = framed.shake_hands(&self.token).await?;
+        let admitted = self.driver.borrow_mut().register(registration)?;
+        let welcome = ServerMessage::Welcome {
+            reports_seen: admitted.reports_seen,
+            welcome: Box::new(self.welcome(&admitted)),
+        };
+        if let Err(error) = framed.send(&welcome).await {
+            self.driver.borrow_mut().disconnect(admitted.worker, admitted.outbox.connection);
+            return Err(error);
+        }
+        Ok(admitted)
+    }
+
+    fn welcome(&self, admitted: &Admitted) -> Welcome {
+        let driver = self.driver.borrow();
+        let plan = driver.scheduler.pipeline().task(admitted.task);
+        Welcome {
+            worker: admitted.worker,
+            layout: *plan.layout(),
+            timeout: plan.options().retry.timeout,
+            measures: self.measures.get(admitted.task.index()).copied().unwrap_or(false),
+            heartbeat: HEARTBEAT,
+            reconnect_grace: self.reconnect_grace,
+        }
+    }
+}

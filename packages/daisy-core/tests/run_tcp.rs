@@ -1,0 +1,126 @@
+//! Whole runs over real sockets.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod rig;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use daisy_core::ids::TaskId;
+use daisy_core::plan::{RetryPolicy, TaskOptions};
+use daisy_core::scheduler::{Outcome, TaskState};
+use rig::{Rig, Tally, chain, nothing, task, workers};
+
+#[test]
+fn a_chain_runs_to_its_end_every_block_once() {
+    let tally = Arc::new(Tally::default());
+    let noted = Arc::clone(&tally);
+    let work = Arc::new(move |task, grant: daisy_core::wire::Grant| {
+        noted.note(task, grant.index);
+        Outcome::Succeeded
+    });
+    let config = chain(vec![task("a", 5000, 3, workers(3)), task("b", 5000, 12, workers(2))]);
+    let (end, notes) = Rig::start(config, work).finish();
+    assert!(end.outcome.has_succeeded() && end.error.is_none(), "{:?}", end.outcome);
+    assert_eq!(tally.runs(), vec![1; 10_000]);
+    assert!(notes.is_empty(), "{notes:?}");
+    let returns: u64 = end.tallies.iter().map(|tally| tally.returns).sum();
+    assert_eq!(returns, 10_000);
+    assert!(end.tallies.iter().all(|tally| !tally.external && tally.returns == tally.succeeded));
+}
+
+#[test]
+fn failures_are_tried_again_and_their_text_arrives() {
+    let tally = Arc::new(Tally::default());
+    let noted = Arc::clone(&tally);
+    let work = Arc::new(move |task, grant: daisy_core::wire::Grant| {
+        let attempt = noted.note(task, grant.index);
+        assert_eq!(attempt, grant.attempt);
+        match grant.index {
+            7 => Outcome::Failed { error: "ValueError: seven".into() },
+            9 if attempt == 1 => Outcome::Failed { error: "x".repeat(100_000).into() },
+            _ => Outcome::Succeeded,
+        }
+    });
+    let (end, notes) = Rig::start(chain(vec![task("a", 100, 0, workers(2))]), work).finish();
+    let outcome = &end.outcome.tasks[0];
+    let counters = outcome.state.counters();
+    assert_eq!((counters.completed, counters.failed, counters.failed_attempts), (99, 1, 4));
+    assert_eq!(outcome.failed.iter().collect::<Vec<_>>(), [7]);
+    assert_eq!(notes.len(), 4);
+    let seven = outcome.errors.iter().find(|group| group.summary == "ValueError: seven").unwrap();
+    assert_eq!((seven.count, seven.examples.len()), (3, 1));
+    assert!(outcome.errors.iter().all(|group| group.first.len() < 10_000));
+    assert_eq!(
+        end.tallies
+            .iter()
+            .map(|tally| (tally.returns, tally.succeeded))
+            .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
+        (103, 99)
+    );
+}
+
+#[test]
+fn checked_blocks_are_skipped() {
+    let options = TaskOptions { checked: true, ..workers(2) };
+    let (end, _) = Rig::start(chain(vec![task("a", 100, 0, options)]), nothing()).finish();
+    let counters = end.outcome.tasks[0].state.counters();
+    assert_eq!((counters.completed, counters.skipped), (50, 50));
+}
+
+#[test]
+fn a_run_without_blocks_ends_at_once() {
+    let (end, _) = Rig::start(chain(vec![task("a", 0, 3, workers(2))]), nothing()).finish();
+    assert!(end.outcome.has_succeeded());
+    assert!(matches!(end.outcome.tasks[0].state, TaskState::Done(_)));
+}
+
+#[test]
+fn a_worker_started_by_hand_is_given_an_id_and_counted() {
+    let mut rig = Rig::start(chain(vec![task("a", 1000, 0, workers(1))]), nothing());
+    rig.launch = Some(Box::new(|_, _| {}));
+    rig.start_worker(TaskId(0), None);
+    let (end, _) = rig.finish();
+    assert!(end.outcome.has_succeeded());
+    assert_eq!(end.tallies.len(), 1);
+    assert!(end.tallies[0].external && end.tallies[0].returns == 1000);
+}
+
+#[test]
+fn a_late_block_is_taken_back_and_its_worker_ended() {
+    let options = TaskOptions {
+        retry: RetryPolicy { timeout: Some(Duration::from_millis(200)), ..RetryPolicy::default() },
+        ..workers(2)
+    };
+    let gate = Arc::new(std::sync::Barrier::new(2));
+    let opened = Arc::clone(&gate);
+    let work = Arc::new(move |_, grant: daisy_core::wire::Grant| {
+        if (grant.index, grant.attempt) == (3, 1) {
+            opened.wait();
+        }
+        Outcome::Succeeded
+    });
+    let mut rig = Rig::start(chain(vec![task("a", 10, 0, options)]), work);
+    assert!(!rig.serve_until(|rig| !rig.killed.is_empty()) || !rig.killed.is_empty());
+    rig.serve_until(|rig| rig.run.snapshot()[0].has_ended());
+    gate.wait();
+    let (end, _) = rig.finish();
+    let counters = end.outcome.tasks[0].state.counters();
+    assert!(end.outcome.has_succeeded(), "{:?}", end.outcome);
+    assert_eq!((counters.timeouts, counters.failed_attempts), (1, 1));
+}
+
+#[test]
+fn a_cancelled_run_ends_at_once_and_says_so() {
+    let work = Arc::new(|_, _| {
+        std::thread::park_timeout(Duration::from_millis(50));
+        Outcome::Succeeded
+    });
+    let mut rig = Rig::start(chain(vec![task("a", 100_000, 0, workers(2))]), work);
+    rig.serve_until(|rig| rig.ran.load(std::sync::atomic::Ordering::Relaxed) > 3);
+    rig.run.tell(daisy_core::run::Told::Cancel);
+    let asked = std::time::Instant::now();
+    let (end, _) = rig.finish();
+    assert!(end.outcome.cancelled && !end.outcome.has_succeeded());
+    assert!(asked.elapsed() < Duration::from_secs(2));
+}
