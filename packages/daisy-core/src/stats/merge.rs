@@ -8,16 +8,18 @@ use serde::Serialize;
 use super::tally::{RunTally, Tally};
 use crate::ids::{TaskId, WorkerId};
 
-/// What a launcher knows of a worker that it started.
+/// What is known of a worker besides what it returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaunchedWorker {
+pub struct KnownWorker {
     /// The task.
     pub task: TaskId,
     /// The id that it was given.
     pub worker: WorkerId,
-    /// Since when, after the begin of the run.
+    /// Whether this run started it; others came by themselves.
+    pub launched: bool,
+    /// When it was started or, if it came by itself, registered; after the begin of the run.
     pub started: Duration,
-    /// Until when; `None` if it is not known to have ended.
+    /// When it ended; `None` if that is not known.
     pub ended: Option<Duration>,
     /// How it ended.
     pub exit: Option<String>,
@@ -37,7 +39,7 @@ pub struct WorkerStats {
     /// What it returned.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Seconds after the begin of the run, if this run started it.
+    /// When it was started or registered: seconds after the begin of the run.
     pub started_seconds: Option<f64>,
     /// Seconds after the begin of the run, if this run saw it end.
     pub ended_seconds: Option<f64>,
@@ -45,15 +47,15 @@ pub struct WorkerStats {
     pub exit: Option<String>,
 }
 
-/// One entry per worker, by task and id: those that were launched, whether they returned anything or not, and
-/// those that returned something and were launched by somebody else.
+/// One entry per worker, by task and id: those that are known, whether they returned anything or not, and those
+/// that returned something.
 #[must_use]
-pub fn merge(tally: &RunTally, launched: &[LaunchedWorker]) -> Vec<WorkerStats> {
+pub fn merge(tally: &RunTally, known: &[KnownWorker]) -> Vec<WorkerStats> {
     let mut entries: BTreeMap<(TaskId, WorkerId), WorkerStats> = BTreeMap::new();
-    for known in launched {
+    for known in known {
         let entry =
             entries.entry((known.task, known.worker)).or_insert_with(|| blank(known.task, known.worker));
-        entry.launched = true;
+        entry.launched |= known.launched;
         // A worker that was started again under its id began when it first did.
         let started = known.started.as_secs_f64();
         entry.started_seconds = Some(entry.started_seconds.map_or(started, |first| first.min(started)));
@@ -85,10 +87,11 @@ fn blank(task: TaskId, worker: WorkerId) -> WorkerStats {
 mod tests {
     use super::*;
 
-    fn launched(task: u32, worker: u64) -> LaunchedWorker {
-        LaunchedWorker {
+    fn launched(task: u32, worker: u64) -> KnownWorker {
+        KnownWorker {
             task: TaskId(task),
             worker: WorkerId(worker),
+            launched: true,
             started: Duration::from_secs(worker),
             ended: Some(Duration::from_secs(10)),
             exit: Some("code 0".to_owned()),

@@ -17,7 +17,7 @@ mod timeline;
 mod trend;
 
 pub use distribution::{Distribution, DistributionSummary};
-pub use merge::{LaunchedWorker, WorkerStats, merge};
+pub use merge::{KnownWorker, WorkerStats, merge};
 pub use recorder::{Recorder, Return, RunStats, Span, WorkerLane};
 pub use slowest::Straggler;
 pub use tally::{RunTally, Tally};

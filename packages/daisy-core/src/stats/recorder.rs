@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::lanes::Lanes;
-use super::merge::{LaunchedWorker, WorkerStats, merge};
+use super::merge::{KnownWorker, WorkerStats, merge};
 pub use super::spans::Span;
 use super::spans::Spans;
 use super::tally::RunTally;
@@ -161,9 +161,9 @@ impl Recorder {
         &self.tally
     }
 
-    /// What was recorded, joined with what launchers know.
+    /// What was recorded, joined with what else is known of the workers.
     #[must_use]
-    pub fn finish(self, pipeline: &Pipeline, launched: &[LaunchedWorker]) -> RunStats {
+    pub fn finish(&self, pipeline: &Pipeline, known: &[KnownWorker]) -> RunStats {
         let per_task = pipeline.task_ids().zip(pipeline.tasks()).zip(&self.tasks);
         let per_task = per_task
             .map(|((id, task), recorder)| recorder.finish(task.name(), self.tally.task(id)))
@@ -174,25 +174,25 @@ impl Recorder {
             worker: worker.0,
             busy: bins.into_iter().map(|seconds| (seconds / width).min(1.0)).collect(),
         };
-        let (spans, spans_left_out) = self.spans.finish();
+        let (spans, spans_left_out) = self.spans.clone().finish();
         RunStats {
             per_task,
-            per_worker: merge(&self.tally, launched),
+            per_worker: merge(&self.tally, known),
             bin_seconds: width,
             throughput: self.throughput.iter().map(|timeline| timeline.bins_of(width)).collect(),
             lanes: self.lanes.bins(width).into_iter().map(lane).collect(),
             spans,
             spans_left_out,
-            durations: self.durations.into_iter().map(Durations::into_seconds).collect(),
+            durations: self.durations.iter().map(Durations::seconds).collect(),
         }
     }
 }
 
 impl Durations {
-    fn into_seconds(self) -> Vec<f32> {
+    fn seconds(&self) -> Vec<f32> {
         match self {
             Self::TooMany => Vec::new(),
-            Self::Kept { seconds, .. } => seconds,
+            Self::Kept { seconds, .. } => seconds.clone(),
         }
     }
 }
