@@ -2,9 +2,60 @@
 
 use pyo3::prelude::*;
 
+mod block;
+mod block_call;
+mod block_stats;
+mod block_status;
+mod client;
+mod errors;
+mod graph;
+mod lifeline;
+mod outcome;
+mod pipeline_plan;
+mod plan;
+mod request;
+mod roi;
+mod run;
+mod run_options;
+mod scheduler;
+mod serial;
+mod task_plan;
+mod task_state;
+
 #[pymodule]
 mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use super::block::Block;
+    #[pymodule_export]
+    use super::block_stats::BlockStats;
+    #[pymodule_export]
+    use super::client::WorkerConnection;
+    #[pymodule_export]
+    use super::graph::{BlockIterator, BlockwiseDependencyGraph, DependencyGraph, DependencyIterator};
+    #[pymodule_export]
+    use super::lifeline::{end_with_parent, note_fork};
+    #[pymodule_export]
+    use super::outcome::{IdIterator, IdSet, RunOutcome};
+    #[pymodule_export]
+    use super::pipeline_plan::PipelinePlan;
+    #[pymodule_export]
+    use super::plan::{TaskFacts, task_facts};
+    #[pymodule_export]
+    use super::request::Request;
+    #[pymodule_export]
+    use super::run::Run;
+    #[pymodule_export]
+    use super::run_options::RunOptions;
+    #[pymodule_export]
+    use super::scheduler::Scheduler;
+    #[pymodule_export]
+    use super::serial::SerialRun;
+    #[pymodule_export]
+    use super::task_plan::TaskPlan;
+    #[pymodule_export]
+    use super::task_state::TaskState;
 }

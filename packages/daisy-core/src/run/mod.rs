@@ -10,7 +10,6 @@ mod handshake;
 mod listen;
 mod marking;
 mod outbox;
-mod record;
 mod requests;
 mod serial;
 mod server;
@@ -18,6 +17,6 @@ mod sessions;
 mod stall;
 
 pub use config::{Listen, RunConfig};
-pub use entry::{Run, RunEnd};
+pub use entry::{Run, RunEnd, WorkerTally};
 pub use requests::{Note, Request, Told};
 pub use serial::{SerialRun, SerialWork, Step};

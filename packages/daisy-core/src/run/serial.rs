@@ -1,13 +1,12 @@
 //! The driver without sockets: one thread, one block at a time.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::config::RunConfig;
-use super::entry::RunEnd;
+use super::entry::{RunEnd, WorkerTally};
 use super::marking::Marking;
-use super::record::Record;
 use super::requests::Note;
 use crate::error::{Error, Result};
 use crate::ids::{BlockRef, WorkerId};
@@ -87,7 +86,7 @@ pub struct SerialRun {
     killed: Vec<WorkerId>,
     events: VecDeque<Event>,
     actions: Vec<Action>,
-    record: Record,
+    tallies: BTreeMap<WorkerId, WorkerTally>,
     error: Option<Error>,
 }
 
@@ -109,7 +108,6 @@ impl SerialRun {
         for (place, task) in config.pipeline.order().iter().enumerate() {
             places[task.index()] = place as u32;
         }
-        let record = Record::new(&config.pipeline);
         Ok(Self {
             scheduler: Scheduler::new(config.pipeline, config.settings, config.prior)?,
             marking: Marking::new(config.marks),
@@ -122,7 +120,7 @@ impl SerialRun {
             killed: Vec::new(),
             events: VecDeque::new(),
             actions: Vec::new(),
-            record,
+            tallies: BTreeMap::new(),
             error: None,
         })
     }
@@ -143,12 +141,12 @@ impl SerialRun {
                 self.process(held, work);
             }
         }
-        if let Err(error) = self.marking.close() {
+        if let Err(error) = self.marking.flush() {
             self.error.get_or_insert(error);
         }
         RunEnd {
             outcome: self.scheduler.report(),
-            stats: self.record.finish(self.scheduler.pipeline()),
+            tallies: self.tallies.into_values().collect(),
             error: self.error,
         }
     }
@@ -163,12 +161,15 @@ impl SerialRun {
             self.handle(Event::Cancelled, now, work);
             return;
         };
-        let Held { block, attempt, worker } = held;
-        if let Some(measurement) = &measurement {
-            self.marking.measured(block, measurement);
+        if let Some(measurement) = measurement {
+            self.marking.measured(held.block, &measurement);
         }
-        let has_succeeded = outcome == Outcome::Succeeded;
-        self.record.returned((worker, block), has_succeeded, duration, measurement.as_ref(), now);
+        if let Some(tally) = self.tallies.get_mut(&held.worker) {
+            tally.returns += 1;
+            tally.succeeded += u64::from(outcome == Outcome::Succeeded);
+            tally.busy += duration;
+        }
+        let Held { block, attempt, worker } = held;
         self.handle(Event::Reported { worker, block, attempt, outcome, duration }, now, work);
         self.observe(now, work);
     }
@@ -208,7 +209,8 @@ impl SerialRun {
             }
             Action::Settle { block, end } => self.marking.settled(block, end),
             Action::Launch { worker, task } => {
-                self.record.appeared(worker, task, true, self.began.elapsed());
+                let tally = WorkerTally::new(task, worker, false);
+                self.tallies.insert(worker, tally);
                 self.events.push_back(Event::WorkerConnected { worker, task, capacity: 1, external: false });
             }
             Action::Dismiss { worker } => self.exit(worker, "dismissed"),

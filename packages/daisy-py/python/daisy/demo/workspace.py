@@ -22,6 +22,7 @@ _OURS = (
     "records",
     "tracking",
     "logs",
+    "summary.json",
     "demo.png",
     _MANIFEST,
 )

@@ -1,0 +1,155 @@
+"""What a worker must know to find its run."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import threading
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from typing import Any
+
+from daisy._settings import CONTEXT_VARIABLE
+
+_PREFIX = "daisy1."
+_VERSION = 1
+
+
+class Context:
+    """What a worker must know to find its run: text by name.
+
+    Workers find it in the environment variable ``DAISY_CONTEXT``. There it is one record, base64 of JSON,
+    so that addresses, colons, spaces and letters of any script survive shells and job managers. The
+    run's secret is not in it, only the path of the file that holds it.
+
+    Args:
+        **values: Text by name: ``addresses`` (separated by commas), ``task_id``, ``worker_id``, ``logdir``,
+            ``token_file``, ``resource_tracking``, …
+
+    >>> context = Context(task_id="extract", logdir="/data/my logs: ünïcode")
+    >>> Context.from_env_string(context.to_env())["logdir"]
+    '/data/my logs: ünïcode'
+    """
+
+    def __init__(self, **values: str) -> None:
+        self._values: dict[str, str] = {}
+        for key, value in values.items():
+            self[key] = value
+        if "logdir" not in self._values:
+            from daisy import logging  # noqa: PLC0415 - logging asks for the context of its thread
+
+            basedir = logging.get_log_basedir()
+            self._values["logdir"] = "" if basedir is None else str(basedir)
+
+    def __setitem__(self, key: str, value: str) -> None:
+        if not isinstance(key, str) or not isinstance(value, str | int | os.PathLike):
+            raise TypeError(f"context {key!r}: expected text, got {value!r}")
+        self._values[key] = os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+    def __getitem__(self, key: str) -> str:
+        return self._values[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value, or ``default``."""
+        return self._values.get(key, default)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._values.keys()
+
+    def values(self) -> ValuesView[str]:
+        """The values."""
+        return self._values.values()
+
+    def items(self) -> ItemsView[str, str]:
+        """Names and values."""
+        return self._values.items()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context) and self._values == other._values
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> Context:
+        """A context of its own with the same values."""
+        return Context(**self._values)
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where the server may be reached, best first."""
+        if self._values.get("addresses"):
+            return self._values["addresses"].split(",")
+        host, port = self._values.get("hostname"), self._values.get("port")
+        if not host or not port:
+            return []
+        return [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
+
+    def to_env(self) -> str:
+        """The record for ``DAISY_CONTEXT``."""
+        record = json.dumps({"version": _VERSION, **self._values}, separators=(",", ":"))
+        return _PREFIX + base64.urlsafe_b64encode(record.encode()).decode()
+
+    @classmethod
+    def from_env_string(cls, text: str) -> Context:
+        """The context of such a record.
+
+        Raises:
+            ValueError: If it is none, or of another version.
+        """
+        try:
+            if not text.startswith(_PREFIX):
+                raise ValueError(f"it does not begin with {_PREFIX!r}")
+            record = json.loads(base64.urlsafe_b64decode(text[len(_PREFIX) :].encode()))
+            if not isinstance(record, dict) or record.pop("version", None) != _VERSION:
+                raise ValueError(f"it is not of version {_VERSION}")
+        except (ValueError, binascii.Error) as error:
+            raise ValueError(
+                f"{CONTEXT_VARIABLE}: expected the record that a daisy {_VERSION} run gave out, "
+                f"got {text[:80]!r} ({error})"
+            ) from error
+        return cls(**{str(key): str(value) for key, value in record.items()})
+
+    @classmethod
+    def from_env(cls) -> Context:
+        """The context of this thread, if a run started it, or of this process.
+
+        Raises:
+            KeyError: If there is none.
+        """
+        own: Context | None = getattr(_of_thread, "context", None)
+        if own is not None:
+            return own
+        if CONTEXT_VARIABLE not in os.environ:
+            raise KeyError(
+                f"{CONTEXT_VARIABLE} not found: this process was not started as a worker of a run"
+            )
+        return cls.from_env_string(os.environ[CONTEXT_VARIABLE])
+
+    def __repr__(self) -> str:
+        return f"Context({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
+
+
+Context.__module__ = "daisy"
+
+_of_thread = threading.local()
+
+
+def set_context_of_thread(context: Context | None) -> None:
+    """Give this thread a context of its own: workers that are threads share one environment."""
+    _of_thread.context = context
+
+
+def context_of_thread() -> Context | None:
+    """The context of this thread, if it is a worker."""
+    context: Context | None = getattr(_of_thread, "context", None)
+    return context

@@ -1,0 +1,217 @@
+"""The driver's side of a run with workers: starts them, answers the server, cleans up."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daisy import _core, logging
+from daisy._context import Context
+from daisy._settings import THREAD_VARIABLES
+from daisy._task import Task
+from daisy.launchers import Launcher, RunContext, WorkerSpec, load
+from daisy.launchers._fleet import Fleet
+from daisy.worker import BOOTSTRAP
+
+if TYPE_CHECKING:
+    from daisy._run import _Arguments
+
+_WAIT = timedelta(milliseconds=100)
+_CANCEL_SECONDS = 1.5
+_LINGER_SECONDS = 10.0
+
+
+class Driver:
+    """A run with workers, from its start to its end."""
+
+    def __init__(self, arguments: _Arguments) -> None:
+        self._tasks = arguments.tasks
+        self._launchers = _launchers(self._tasks, worker_processes=arguments.worker_processes)
+        # Before anything starts: what cannot be sent is an error here.
+        self._payloads = [
+            b"" if launcher.name == "thread" else _payload(task)
+            for task, launcher in zip(self._tasks, self._launchers, strict=True)
+        ]
+        all_local = not any(launcher.caps.remote for launcher in self._launchers)
+        options = arguments.options(resources=arguments.resources, all_local=all_local)
+        self.run = _core.Run(arguments.plan, options)
+        self._run_dir = _make_run_dir(all_local=all_local)
+        try:
+            self._token_file = self._run_dir / "token"
+            self.run.write_token(self._token_file)
+            context = RunContext(self.run.addresses, self._run_dir, logging.get_log_basedir())
+            for launcher in dict.fromkeys(self._launchers):
+                launcher.open(context)
+        except BaseException:
+            self.run.cancel()
+            shutil.rmtree(self._run_dir, ignore_errors=True)
+            raise
+        self._fleet = Fleet(self.run, self._launchers, self._spec)
+        self._call_init_functions()
+
+    def serve(self) -> None:
+        """Answer the server until the run has ended; Ctrl-C and errors of ``check_function`` come out."""
+        while True:
+            request = self.run.next_request(_WAIT)
+            if isinstance(request, _core.Request.Ended):
+                return
+            if request is not None:
+                self._answer(request)
+
+    def _answer(self, request: _core.Request) -> None:
+        match request:
+            case _core.Request.Launch(task=task, workers=workers):
+                self._fleet.launch(task, workers)
+            case _core.Request.Kill(worker=worker, reason=reason):
+                self._fleet.kill(worker, at_once=reason == "timeout")
+            case _core.Request.Check(task=task, index=index, block=block):
+                check = self._tasks[task].check_function
+                self.run.checked(task, index, bool(check is not None and check(block)))
+            case _core.Request.BlockFailed(task=task, number=number, attempt=attempt, error=error):
+                logging.logger.info(
+                    "block %s of task %r failed (attempt %s):\n%s",
+                    number,
+                    self._tasks[task].task_id,
+                    attempt,
+                    error,
+                )
+            case _core.Request.Note(level=level, text=text):
+                getattr(logging.logger, level)("%s", text)
+            case _:
+                pass  # the end of a task is seen in the states
+
+    def end(self, *, cancel: bool) -> _core.RunOutcome:
+        """End the run and every worker; returns what it came to."""
+        try:
+            if cancel:
+                self.run.cancel()
+            # Workers that daisy drives end by themselves; a worker function may take its time.
+            patient = any(task.function_kind.value != "block" for task in self._tasks)
+            timeout = _CANCEL_SECONDS if cancel else None if patient else _LINGER_SECONDS
+            if not self._fleet.finish(cancel=cancel, timeout=timeout):
+                if not cancel:
+                    logging.logger.warning(
+                        "workers that had nothing left to do did not end within %g s and are killed",
+                        _LINGER_SECONDS,
+                    )
+                self._fleet.abandon()
+            return self.run.join()
+        except KeyboardInterrupt:
+            # The second Ctrl-C: nothing is waited for.
+            self._fleet.abandon()
+            raise
+        finally:
+            shutil.rmtree(self._run_dir, ignore_errors=True)
+
+    def _context(self, task: Task, worker: int) -> Context:
+        logdir = logging.get_log_basedir()
+        addresses = self.run.addresses
+        host, _, port = addresses[0].rpartition(":")
+        return Context(
+            addresses=",".join(addresses),
+            hostname=host.strip("[]"),
+            port=port,
+            task_id=task.task_id,
+            worker_id=str(worker),
+            kind=task.function_kind.value,
+            logdir="" if logdir is None else str(logdir),
+            token_file=str(self._token_file),
+            resource_tracking=str(int(task.resource_tracking)),
+        )
+
+    def _spec(self, position: int, workers: Sequence[int]) -> WorkerSpec:
+        task = self._tasks[position]
+        logdir = logging.get_log_basedir()
+        return WorkerSpec(
+            task_id=task.task_id,
+            workers=workers,
+            contexts=[self._context(task, worker).to_env() for worker in workers],
+            argv=_interpreter(),
+            payload=self._payloads[position],
+            function=task.process_function,
+            env=_thread_limits(task),
+            resources=task.requires,
+            cwd="",
+            log_dir=None if logdir is None else logdir / task.task_id,
+            log_mode=logging.get_log_mode(),
+        )
+
+    def _call_init_functions(self) -> None:
+        for task in self._tasks:
+            if task.init_callback is not None:
+                task.init_callback(self._context(task, -1))
+
+
+def _launchers(tasks: Sequence[Task], *, worker_processes: bool) -> list[Launcher]:
+    """One launcher per task; tasks that name the same one share it."""
+    by_name: dict[str, Launcher] = {}
+    chosen: list[Launcher] = []
+    for task in tasks:
+        launcher = task.launcher
+        if isinstance(launcher, str):
+            name = "thread" if launcher == "process" and not worker_processes else launcher
+            if name not in by_name:
+                by_name[name] = load(name)
+            launcher = by_name[name]
+        chosen.append(launcher)
+    return chosen
+
+
+def _payload(task: Task) -> bytes:
+    """Everything a worker reads from its input: length, then settings and function."""
+    from daisy._serialize import dumps  # noqa: PLC0415 - dill is slow to import
+
+    header: dict[str, Any] = {
+        "path": [str(entry) for entry in sys.path],
+        "parent": os.getpid(),
+        "payload": dumps(task.process_function, task_id=task.task_id),
+        "logging": _logging_settings(),
+    }
+    blob = marshal.dumps(header)
+    return len(blob).to_bytes(8, "big") + blob
+
+
+def _logging_settings() -> dict[str, Any] | None:
+    import logging as standard  # noqa: PLC0415 - the name is taken by daisy's
+
+    root = standard.getLogger()
+    if not root.handlers and not logging.logger.level:
+        return None
+    return {"root": root.level, "daisy": logging.logger.level, "format": standard.BASIC_FORMAT}
+
+
+def _interpreter() -> list[str]:
+    """A fresh interpreter with the flags of this one, which imports nothing from the current folder by itself."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    flags = [flag for flag in flags if flag != "-P"]
+    return [sys.executable, *flags, "-P", "-c", BOOTSTRAP]
+
+
+def _thread_limits(task: Task) -> dict[str, str]:
+    """Threads of numerical libraries: the processors of this machine, shared by the workers."""
+    if any(name in os.environ for name in THREAD_VARIABLES):
+        return {}
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    threads = str(max(1, cores // task.max_workers))
+    return dict.fromkeys(THREAD_VARIABLES, threads)
+
+
+def _make_run_dir(*, all_local: bool) -> Path:
+    """A folder that only this user can read; where other machines see it if workers are there."""
+    parent = None
+    basedir = logging.get_log_basedir()
+    if not all_local and basedir is not None:
+        parent = basedir.absolute()
+        parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=".daisy-run-" if parent else "daisy-run-", dir=parent))

@@ -1,0 +1,176 @@
+"""What a run came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from daisy import _core
+from daisy._errors import RunFailed
+
+
+@dataclass(frozen=True)
+class ErrorGroup:
+    """Failed attempts with the same error.
+
+    Attributes:
+        task_id: Name of the task.
+        summary: The exception, one line.
+        count: How many attempts failed with it.
+        traceback: The first one, shortened.
+        block_ids: Some of the blocks.
+    """
+
+    task_id: str
+    summary: str
+    count: int
+    traceback: str
+    block_ids: tuple[tuple[str, int], ...]
+
+
+class BlockIds(Sequence[tuple[str, int]]):
+    """Block ids of several tasks, made when they are asked for."""
+
+    def __init__(self, sets: Sequence[tuple[str, _core.IdSet]]) -> None:
+        self._sets = sets
+
+    def __len__(self) -> int:
+        return sum(len(ids) for _, ids in self._sets)
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        for task_id, ids in self._sets:
+            for number in ids:
+                yield task_id, number
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, int]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[str, int] | list[tuple[str, int]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        for task_id, ids in self._sets:
+            if 0 <= place < len(ids):
+                return task_id, ids.at(place)
+            place -= len(ids)
+        raise IndexError(f"there are {len(self)} block ids, got index {index}")
+
+    def __contains__(self, item: object) -> bool:
+        if not isinstance(item, tuple) or len(item) != 2:
+            return False
+        task_id, number = item
+        return any(
+            name == task_id and isinstance(number, int) and number in ids
+            for name, ids in self._sets
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:5]))
+        more = f", … {len(self) - 5} more" if len(self) > 5 else ""
+        return f"[{shown}{more}]"
+
+
+class RunResult:
+    """What a run came to: true only if every block of every task is done.
+
+    It takes the place of the boolean of daisy 2.0.0: ``if result``, ``result == True`` work as before.
+
+    Attributes:
+        states: The final :class:`daisy.TaskState` of each task, by name, in the order in which data flows.
+        cancelled: Whether the run was interrupted.
+        wall_seconds: How long it took.
+    """
+
+    def __init__(
+        self,
+        outcome: _core.RunOutcome,
+        *,
+        wall_seconds: float = 0.0,
+        tracking: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._outcome = outcome
+        self.states: dict[str, _core.TaskState] = dict(outcome.states)
+        self.cancelled = outcome.cancelled
+        self.wall_seconds = wall_seconds
+        self.tracking_summary: dict[str, Any] = dict(tracking or {})
+
+    def __bool__(self) -> bool:
+        return self._outcome.has_succeeded
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, bool):
+            return bool(self) is other
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @property
+    def failed(self) -> BlockIds:
+        """Ids of the blocks of which every attempt failed."""
+        return BlockIds(self._outcome.failed())
+
+    @property
+    def orphaned(self) -> BlockIds:
+        """Ids of the blocks that could not run, because one that they depend on failed."""
+        return BlockIds(self._outcome.orphaned())
+
+    @property
+    def failed_ids(self) -> BlockIds:
+        """Same as :attr:`failed`."""
+        return self.failed
+
+    @property
+    def orphaned_ids(self) -> BlockIds:
+        """Same as :attr:`orphaned`."""
+        return self.orphaned
+
+    @property
+    def errors(self) -> list[ErrorGroup]:
+        """The errors of attempts, grouped by their text."""
+        return [ErrorGroup(*group) for group in self._outcome.errors()]
+
+    def raise_for_failures(self) -> RunResult:
+        """Return the result, or raise if it is false.
+
+        Raises:
+            RunFailed: With the counts and the first error of each task.
+        """
+        if self:
+            return self
+        raise RunFailed(self._describe_failures(), self)
+
+    def _describe_failures(self) -> str:
+        lines = []
+        for task_id, state in self.states.items():
+            bad = state.failed_count + state.orphaned_count
+            if not bad and not state.abandoned and state.is_done():
+                continue
+            counts = (
+                f"{state.failed_count} failed, {state.orphaned_count} orphaned of "
+                f"{state.total_block_count} blocks"
+            )
+            lines.append(f"task {task_id!r}: {counts}")
+            if state.abandon_reason:
+                lines.append(f"  abandoned: {state.abandon_reason}")
+            first = next((group for group in self.errors if group.task_id == task_id), None)
+            if first is not None:
+                lines.append(f"  {first.count} × {first.summary}")
+        return "\n".join(lines) or "the run was interrupted"
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(
+            f"{task_id}: {state.completed_count}/{state.total_block_count}"
+            for task_id, state in self.states.items()
+        )
+        return f"<daisy.RunResult {'succeeded' if self else 'failed'}: {tasks}>"
+
+
+RunResult.__module__ = "daisy"

@@ -1,0 +1,277 @@
+"""Running a pipeline."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Literal, overload
+
+from daisy import _core, _script, _task_arguments, logging
+from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
+from daisy._progress import Watch, observer_of
+from daisy._result import RunResult
+from daisy._settings import HOST_VARIABLE
+from daisy._summary import print_summary
+from daisy._task_function import FunctionKind
+
+Ports = int | range | tuple[int, int] | None
+
+
+@overload
+def run_blockwise(
+    pipeline: PipelineLike,
+    multiprocessing: bool = True,
+    resources: Mapping[str, int] | None = None,
+    progress: object = True,
+    block_tracking: bool = True,
+    return_states: Literal[False] = False,
+    host: str | None = None,
+    summary: bool = True,
+    *,
+    worker_processes: bool = True,
+    port: Ports = None,
+) -> RunResult: ...
+@overload
+def run_blockwise(
+    pipeline: PipelineLike,
+    multiprocessing: bool = True,
+    resources: Mapping[str, int] | None = None,
+    progress: object = True,
+    block_tracking: bool = True,
+    *,
+    return_states: Literal[True],
+    host: str | None = None,
+    summary: bool = True,
+    worker_processes: bool = True,
+    port: Ports = None,
+) -> dict[str, _core.TaskState]: ...
+def run_blockwise(
+    pipeline: PipelineLike,
+    multiprocessing: bool = True,
+    resources: Mapping[str, int] | None = None,
+    progress: object = True,
+    block_tracking: bool = True,
+    return_states: bool = False,
+    host: str | None = None,
+    summary: bool = True,
+    *,
+    worker_processes: bool = True,
+    port: Ports = None,
+) -> RunResult | dict[str, _core.TaskState]:
+    """Run every block of every task, in an order in which no block reads what another is writing.
+
+    Args:
+        pipeline: A pipeline, a task, or a list of tasks.
+        multiprocessing: False to run all in this thread: exceptions come out as they are, debuggers work.
+        resources: What all workers together may use of what tasks require, such as ``{"gpu": 2}``.
+        progress: True for bars, False for none, or an observer with ``on_start``, ``on_progress``, ``on_finish``.
+        block_tracking: False to ignore tracking stores.
+        return_states: True to return the states of the tasks by name instead of the result.
+        host: Address, name or interface to listen on; this machine only if it is not given (or ``DAISY_HOST``).
+        summary: Whether the execution summary is printed.
+        worker_processes: False to run all workers as threads of this process.
+        port: Port to listen on, or a range of them.
+
+    Returns:
+        A result that is true only if every block is done. What happened to blocks or workers is in it and is never
+        raised; ``result.raise_for_failures()`` does that.
+
+    Raises:
+        TypeError, ValueError: A wrong argument, or tasks that do not fit together.
+        SerializationError: A function that cannot be sent to a worker; nothing was started.
+        AddressError: A host or port that cannot be listened on.
+        KeyboardInterrupt: Ctrl-C; the result is its attribute ``daisy_result``.
+    """
+    # A worker that imports the script anew must not run the pipeline again.
+    _script.stop_if_loading()
+    whole = as_pipeline(pipeline)
+    run = _Arguments(
+        whole,
+        _task_arguments.requirements("resources", resources),
+        host or os.environ.get(HOST_VARIABLE) or None,
+        _ports(port),
+        progress,
+        summary,
+        block_tracking,
+        worker_processes,
+    )
+    result = _run_with_workers(run) if multiprocessing else _run_serially(run)
+    return result.states if return_states else result
+
+
+class Server:
+    """Runs pipelines; what :func:`run_blockwise` is made of in daisy 1.x and 2.0.0.
+
+    Args:
+        stop_event: Not used; Ctrl-C stops a run.
+
+    Attributes:
+        last_result: The result of the last run.
+        last_tracking_summary: What the last run measured.
+        last_task_order: Names of its tasks in the order in which data flows.
+    """
+
+    def __init__(self, stop_event: object = None) -> None:
+        self.stop_event = stop_event
+        self.hostname: str | None = None
+        self.port: int | None = None
+        self.last_result: RunResult | None = None
+        self.last_tracking_summary: dict[str, Any] = {}
+        self.last_task_order: list[str] = []
+
+    def run_blockwise(
+        self,
+        pipeline: PipelineLike,
+        resources: Mapping[str, int] | None = None,
+        progress: object = True,
+        block_tracking: bool = True,
+        host: str | None = None,
+        summary: bool = True,
+        **options: Any,
+    ) -> dict[str, _core.TaskState]:
+        """Run with workers; returns the states of the tasks by name."""
+        result = run_blockwise(
+            pipeline,
+            resources=resources,
+            progress=progress,
+            block_tracking=block_tracking,
+            host=host,
+            summary=summary,
+            **options,
+        )
+        self.last_result = result
+        self.last_tracking_summary = result.tracking_summary
+        self.last_task_order = list(result.states)
+        return result.states
+
+
+Server.__module__ = "daisy"
+run_blockwise.__module__ = "daisy"
+
+
+class _Arguments:
+    """What a run was asked to be."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        resources: dict[str, int],
+        host: str | None,
+        ports: tuple[int, int],
+        progress: object,
+        summary: bool,
+        block_tracking: bool,
+        worker_processes: bool,
+    ) -> None:
+        self.pipeline = pipeline
+        self.tasks = pipeline.tasks
+        self.plan = pipeline.plan()
+        self.resources = resources
+        self.host = host
+        self.ports = ports
+        self.observer = observer_of(progress)
+        self.summary = summary
+        self.block_tracking = block_tracking
+        self.worker_processes = worker_processes
+
+    def options(self, *, resources: dict[str, int], all_local: bool) -> _core.RunOptions:
+        """The same for the core."""
+        return _core.RunOptions(
+            resources=resources,
+            host=self.host,
+            ports=self.ports,
+            all_local=all_local,
+            masks=[
+                None if task._skip_mask is None else task._skip_mask.tobytes()
+                for task in self.tasks
+            ],
+            measures=[task.resource_tracking for task in self.tasks],
+            connect_timeout=timedelta(seconds=120),
+            reconnect_grace=timedelta(seconds=30),
+            stall_after=timedelta(minutes=10),
+        )
+
+
+def _run_serially(arguments: _Arguments) -> RunResult:
+    """Run in this thread."""
+    from daisy._block import Meter  # noqa: PLC0415 - only where blocks are measured in this process
+
+    for task in arguments.tasks:
+        if task.function_kind is not FunctionKind.BLOCK:
+            raise ValueError(
+                f"task {task.task_id!r}: multiprocessing=False needs a function of one block, got one "
+                "without arguments, which drives a daisy.Client; run it with multiprocessing=True"
+            )
+    started = time.monotonic()
+    run = _core.SerialRun(arguments.plan)
+    with Watch(arguments.observer, run.snapshot) as watch:
+        # One thread takes what it needs: budgets are for workers beside each other.
+        budget = {key: 2**62 for task in arguments.tasks for key in task.requires}
+        outcome, error = run.run(
+            arguments.options(resources=budget, all_local=True),
+            [task.process_function for task in arguments.tasks],
+            [Meter if task.resource_tracking else None for task in arguments.tasks],
+            [task.check_function for task in arguments.tasks],
+        )
+        watch.end(outcome.states)
+    result = RunResult(outcome, wall_seconds=time.monotonic() - started)
+    if error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            _attach(error, result)
+            if arguments.summary:
+                print_summary(result, interrupted=True)
+        raise error
+    if arguments.summary:
+        print_summary(result)
+    return result
+
+
+def _run_with_workers(arguments: _Arguments) -> RunResult:
+    """Run with processes or threads."""
+    if not arguments.tasks:
+        return _run_serially(arguments)
+    from daisy._driver import Driver  # noqa: PLC0415 - serial runs need none of it
+
+    started = time.monotonic()
+    driver = Driver(arguments)
+    interrupt: BaseException | None = None
+    with Watch(arguments.observer, driver.run.snapshot) as watch:
+        try:
+            driver.serve()
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C or an error of check_function: raised again below
+            interrupt = error
+        outcome = driver.end(cancel=interrupt is not None)
+        watch.end(outcome.states)
+    result = RunResult(outcome, wall_seconds=time.monotonic() - started)
+    if arguments.summary:
+        print_summary(result, interrupted=isinstance(interrupt, KeyboardInterrupt))
+    if interrupt is not None:
+        _attach(interrupt, result)
+        raise interrupt
+    logging.logger.debug("run ended after %.3f s", result.wall_seconds)
+    return result
+
+
+def _attach(error: BaseException, result: RunResult) -> None:
+    """Let whoever catches an interrupt see what was done."""
+    error.daisy_result = result  # type: ignore[attr-defined]
+    error.daisy_states = result.states  # type: ignore[attr-defined]
+    error.daisy_task_order = list(result.states)  # type: ignore[attr-defined]
+
+
+def _ports(port: Ports) -> tuple[int, int]:
+    expected = "a port number from 0 to 65535, or a range of them"
+    if port is None:
+        return 0, 0
+    if isinstance(port, range):
+        ends = (port.start, port.stop - 1)
+    elif isinstance(port, tuple):
+        ends = port
+    else:
+        number = _task_arguments.count("port", port, least=0, most=65535)
+        ends = (number, number)
+    if not 0 <= ends[0] <= ends[1] <= 65535:
+        _task_arguments.refuse(ValueError, "port", port, expected)
+    return ends

@@ -1,0 +1,174 @@
+"""What a launcher must be, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+
+class State(Enum):
+    """Where a worker is, as the launcher's engine sees it."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    EXITED = "exited"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    UNKNOWN = "unknown"
+    """The engine did not answer; never taken for death."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more will happen to the worker."""
+        return self in (State.EXITED, State.FAILED, State.CANCELLED, State.LOST)
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is known of a worker.
+
+    Attributes:
+        state: Where it is.
+        reason: Why, one line: an exit code, the name of a signal, what the engine says.
+        exit_code: As ``subprocess`` has it: negative for a signal.
+        node: Where it runs.
+        hopeless: Whether it can never start as asked for.
+    """
+
+    state: State
+    reason: str = ""
+    exit_code: int | None = None
+    node: str = ""
+    hopeless: bool = False
+
+
+@dataclass(frozen=True)
+class Handle:
+    """One worker that was asked for; plain text, fit for JSON.
+
+    Attributes:
+        launcher: Name of the launcher.
+        launch_id: The id that the worker registers with.
+        native_id: What the engine calls it.
+    """
+
+    launcher: str
+    launch_id: str
+    native_id: str
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a launcher can do.
+
+    Attributes:
+        remote: Whether workers may run on other machines.
+        can_queue: Whether a worker may wait before it runs.
+        grace: How a worker is ended: ``"term"`` (asked first), ``"none"`` (killed), or seconds of notice.
+        poll_every: Seconds between questions to the engine.
+        max_batch: Most workers of one call of ``launch``.
+    """
+
+    remote: bool = False
+    can_queue: bool = False
+    grace: str | float = "term"
+    poll_every: float = 0.02
+    max_batch: int = 1000
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The run that workers are started for.
+
+    Attributes:
+        addresses: Where its server may be reached.
+        run_dir: Folder of this run; only this user can read it.
+        log_dir: Folder of logs, or None.
+    """
+
+    addresses: Sequence[str]
+    run_dir: Path
+    log_dir: Path | None
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """What to start.
+
+    Attributes:
+        task_id: Name of the task.
+        workers: The ids of the workers to start, one handle each, in this order.
+        contexts: ``DAISY_CONTEXT`` of each.
+        argv: Command that runs a worker whose environment has ``DAISY_CONTEXT`` and whose input has ``payload``.
+        payload: What the command reads from its input.
+        function: The function itself, for launchers inside this process.
+        env: Variables to set besides ``DAISY_CONTEXT``.
+        secret_env: Variables that may not be in arguments, scripts or logs.
+        cpus: Processors per worker, 0 for any.
+        gpus: GPUs per worker.
+        mem_mb: Memory per worker, 0 for any.
+        resources: What a worker takes of the run's budget.
+        walltime_s: Longest life of a worker, None for any.
+        drain_s: Notice before it ends.
+        cwd: Folder to start in.
+        log_dir: Folder for ``worker_<id>.out`` and ``.err``, or None for none.
+        log_mode: ``"file"``, ``"console"`` or ``"both"``.
+        options: For the launcher alone.
+    """
+
+    task_id: str
+    workers: Sequence[int]
+    contexts: Sequence[str]
+    argv: Sequence[str]
+    payload: bytes
+    function: Any = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    secret_env: Mapping[str, str] = field(default_factory=dict)
+    cpus: int = 0
+    gpus: int = 0
+    mem_mb: int = 0
+    resources: Mapping[str, int] = field(default_factory=dict)
+    walltime_s: float | None = None
+    drain_s: float = 0.0
+    cwd: str = ""
+    log_dir: Path | None = None
+    log_mode: str = "file"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Launcher(Protocol):
+    """Starts and ends workers. Every method is called from one thread, which is no other's.
+
+    ``adopt(handles)`` and ``log_tail(handle, n=50)`` are optional.
+    """
+
+    name: str
+    caps: Caps
+
+    def open(self, run: RunContext) -> None:
+        """Get ready for a run.
+
+        Raises:
+            LauncherUnavailable: If it cannot work here.
+        """
+
+    def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
+        """Start ``n`` workers without waiting for them; returns those that were started.
+
+        Raises:
+            LauncherError: If none was started.
+        """
+
+    def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
+        """Where these workers are; one question to the engine for all."""
+
+    def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
+        """End these workers; those that ended are no error."""
+
+    def close(self, cancel: bool = True) -> None:
+        """The run is over; end what is left if ``cancel``."""

@@ -1,0 +1,45 @@
+"""Launchers by name."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import cast
+
+from daisy._errors import LauncherUnavailable
+from daisy.launchers._protocol import Launcher
+
+_GROUP = "daisy.launchers"
+# Here and not only in the metadata, so that they work from a source tree that is not installed.
+_BUILT_IN = {
+    "process": "daisy.launchers._process:ProcessLauncher",
+    "thread": "daisy.launchers._thread:ThreadLauncher",
+}
+
+
+def load(name: str) -> Launcher:
+    """A new launcher of this name.
+
+    Raises:
+        LauncherUnavailable: If there is none, or it cannot be imported.
+    """
+    if name in _BUILT_IN:
+        return _make(_BUILT_IN[name])
+    known = entry_points(group=_GROUP)
+    for point in known:
+        if point.name == name:
+            return _make(point.value)
+    names = ", ".join(sorted({*_BUILT_IN, *(point.name for point in known)}))
+    raise LauncherUnavailable(f"argument 'launcher': expected one of {names}, got {name!r}")
+
+
+def _make(reference: str) -> Launcher:
+    import importlib  # noqa: PLC0415 - beside the only use
+
+    module, _, attribute = reference.partition(":")
+    try:
+        made = getattr(importlib.import_module(module), attribute)()
+    except ImportError as error:
+        raise LauncherUnavailable(
+            f"the launcher {reference} cannot be imported: {error}"
+        ) from error
+    return cast("Launcher", made)

@@ -1,0 +1,135 @@
+"""What runs in a worker: a process that the driver started, a thread of it, or one started by hand.
+
+The driver's own workers run :func:`main` with what came through their input; ``daisy worker`` starts one by hand.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from daisy import _core
+
+BOOTSTRAP = (
+    "import sys,marshal;"
+    "f=sys.stdin.buffer;"
+    "h=marshal.loads(f.read(int.from_bytes(f.read(8),'big')));"
+    "sys.path[:]=h['path'];"
+    "from daisy.worker import main;"
+    "main(h)"
+)
+"""Program of a worker's interpreter: takes over the driver's ``sys.path`` before it imports anything else."""
+
+
+def main(header: dict[str, Any]) -> None:
+    """Run the worker of this process.
+
+    Args:
+        header: ``parent`` (process id of the driver), ``payload`` (the function), ``kind``, and settings.
+    """
+    if not _core.end_with_parent(header["parent"]):
+        os._exit(1)  # the driver ended before we could be told of it
+    _settle_streams()
+    # Ctrl-C is for the driver. A handler and not SIG_IGN, which programs started from here would inherit.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    _configure_logging(header.get("logging"))
+    from daisy import _payload  # noqa: PLC0415 - after the path is set and the streams are ours
+    from daisy._context import Context  # noqa: PLC0415
+
+    function = _payload.loads(header["payload"])
+    run_function(function, Context.from_env(), owns_process=True)
+
+
+def run_function(
+    function: Callable[..., Any],
+    context: Any,
+    *,
+    owns_process: bool,
+    on_connection: Callable[[_core.WorkerConnection], None] | None = None,
+) -> None:
+    """Run the function of a task as this worker: once with nothing, or for each block."""
+    from daisy._client import connect  # noqa: PLC0415 - a worker imports little before it must
+    from daisy._context import set_context_of_thread  # noqa: PLC0415
+    from daisy._task_function import FunctionKind, kind_of  # noqa: PLC0415
+
+    kind = FunctionKind(context["kind"]) if context.get("kind") else kind_of(function)
+    if kind is not FunctionKind.BLOCK:
+        if not owns_process:
+            set_context_of_thread(context)
+        if kind is FunctionKind.WORKER_WITH_CONTEXT:
+            function(context=context)
+        else:
+            function()
+        return
+    connection = connect(context, worker_id=int(context["worker_id"]), owns_process=owns_process)
+    if on_connection is not None:
+        on_connection(connection)
+    process_with(connection, function)
+
+
+def process_with(connection: _core.WorkerConnection, function: Callable[..., Any]) -> int:
+    """Call the function with each block until there are no more; returns how many."""
+    meter = None
+    if connection.measures:
+        from daisy._block import Meter  # noqa: PLC0415 - only where blocks are measured
+
+        meter = Meter
+    try:
+        return connection.process_blocks(function, meter, _Failures())
+    finally:
+        connection.close()
+
+
+class _Failures:
+    """Turns the failure of a block into the text that is reported."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+
+    def __call__(self, block: _core.Block, error: BaseException | None) -> str:
+        if os.getpid() != self._pid:
+            _end_fork(error)
+        from daisy import logging  # noqa: PLC0415 - only for failures
+
+        if error is None:
+            return "the block function set block.status to FAILED"
+        return logging.emit_failure(block, error)
+
+
+def _end_fork(error: BaseException | None) -> None:
+    """End a process that was forked inside a block and came out of it: it is not the worker."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    elif error is not None:
+        import traceback  # noqa: PLC0415 - only for failures
+
+        traceback.print_exception(error)
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os._exit(code)
+
+
+def _settle_streams() -> None:
+    """Give up the pipe that the payload came through, and write lines as they are printed."""
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(line_buffering=True, errors="backslashreplace")
+
+
+def _configure_logging(settings: dict[str, Any] | None) -> None:
+    """Send log records to the worker's error output if the driver shows any."""
+    if settings is None:
+        return
+    import logging  # noqa: PLC0415 - not needed by workers that do not log
+
+    logging.basicConfig(level=settings["root"], format=settings["format"])
+    logging.getLogger("daisy").setLevel(settings["daisy"])
