@@ -7,7 +7,8 @@
 //! 3. [`plan`]: what the user wants, validated once.
 //! 4. [`graph`]: who waits for whom; computed, never stored.
 //! 5. [`scheduler`]: a pure state machine, `handle(event, now) -> actions`; [`marks`]: what is kept of its blocks.
-//! 6. [`wire`]: frames, messages, the handshake, the worker's client.
+//! 6. [`wire`]: frames, messages, the handshake, the worker's client; [`tracking`]: what is done, on disk;
+//!    [`stats`]: what a run was like. None of them uses another.
 //! 7. [`run`]: the server and the serial driver, where effects meet decisions.
 
 pub mod error;
@@ -19,6 +20,7 @@ pub mod measurement;
 pub mod plan;
 pub mod run;
 pub mod scheduler;
+pub mod stats;
 pub mod tracking;
 pub mod wire;
 

@@ -24,9 +24,12 @@ fn a_chain_runs_to_its_end_every_block_once() {
     assert!(end.outcome.has_succeeded() && end.error.is_none(), "{:?}", end.outcome);
     assert_eq!(tally.runs(), vec![1; 10_000]);
     assert!(notes.is_empty(), "{notes:?}");
-    let returns: u64 = end.tallies.iter().map(|tally| tally.returns).sum();
-    assert_eq!(returns, 10_000);
-    assert!(end.tallies.iter().all(|tally| !tally.external && tally.returns == tally.succeeded));
+    let workers = &end.stats.per_worker;
+    assert_eq!(workers.iter().map(|worker| worker.blocks_processed).sum::<u64>(), 10_000);
+    assert!(workers.iter().all(|worker| worker.launched && worker.tally.failed == 0));
+    assert!(
+        end.stats.per_task.iter().all(|task| task.blocks_processed == 5000 && task.seconds.count == 5000)
+    );
 }
 
 #[test]
@@ -51,13 +54,9 @@ fn failures_are_tried_again_and_their_text_arrives() {
     let seven = outcome.errors.iter().find(|group| group.summary == "ValueError: seven").unwrap();
     assert_eq!((seven.count, seven.examples.len()), (3, 1));
     assert!(outcome.errors.iter().all(|group| group.first.len() < 10_000));
-    assert_eq!(
-        end.tallies
-            .iter()
-            .map(|tally| (tally.returns, tally.succeeded))
-            .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
-        (103, 99)
-    );
+    let of_workers = end.stats.per_worker.iter().map(|worker| (worker.tally.succeeded, worker.tally.failed));
+    assert_eq!(of_workers.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), (99, 4));
+    assert_eq!(end.stats.per_task[0].blocks_processed, 103);
 }
 
 #[test]
@@ -82,8 +81,9 @@ fn a_worker_started_by_hand_is_given_an_id_and_counted() {
     rig.start_worker(TaskId(0), None);
     let (end, _) = rig.finish();
     assert!(end.outcome.has_succeeded());
-    assert_eq!(end.tallies.len(), 1);
-    assert!(end.tallies[0].external && end.tallies[0].returns == 1000);
+    // The worker that was launched and never came has an entry, too.
+    let facts = end.stats.per_worker.iter().map(|worker| (worker.launched, worker.blocks_processed));
+    assert_eq!(facts.collect::<Vec<_>>(), [(true, 0), (false, 1000)]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::board::Board;
 use super::entry::RunEnd;
 use super::marking::Marking;
 use super::outbox::Outbox;
+use super::record::Record;
 use super::requests::{Note, Request, RequestQueue, Told};
 use super::sessions::Sessions;
 use crate::error::{Error, ErrorKind, Result};
@@ -35,6 +36,7 @@ pub(super) struct Driver {
     /// When a block last came to its end.
     pub(super) settled_at: Now,
     marking: Marking,
+    record: Record,
     began: Instant,
     armed: Option<Now>,
     actions: Vec<Action>,
@@ -68,13 +70,14 @@ impl Driver {
         requests: Arc<RequestQueue>,
     ) -> Self {
         Self {
-            scheduler,
             sessions: Sessions::default(),
             board,
             requests,
             rearmed: Rc::default(),
             ended: Rc::default(),
             settled_at: Now::ZERO,
+            record: Record::new(scheduler.pipeline()),
+            scheduler,
             marking,
             began: Instant::now(),
             armed: None,
@@ -107,6 +110,7 @@ impl Driver {
         let event = match told {
             Told::WorkerExited { worker, exit } => {
                 self.sessions.end(worker, "has ended");
+                self.record.exited(worker, &exit.cause, self.began.elapsed());
                 Event::WorkerExited { worker, exit }
             }
             Told::Checked { block, done } => Event::Checked { block, done },
@@ -126,13 +130,14 @@ impl Driver {
         let worker = worker.unwrap_or_else(|| {
             let worker = self.scheduler.next_worker_id();
             self.sessions.expect(worker, task, true);
+            self.record.appeared(worker, task, false, self.began.elapsed());
             worker
         });
         let now = self.now();
         let session = self.sessions.admit(worker, task, incarnation)?;
         self.next_connection += 1;
         let outbox = Rc::new(Outbox::new(self.next_connection, now));
-        let (before, external) = (session.outbox.replace(Rc::clone(&outbox)), session.tally.external);
+        let (before, external) = (session.outbox.replace(Rc::clone(&outbox)), session.external);
         let reports_seen = session.reports_seen;
         if let Some(before) = before {
             // The worker has noticed the loss of its old connection before we did.
@@ -181,12 +186,10 @@ impl Driver {
             if matches!(self.actions.get(answer), Some(Action::Refuse { .. })) {
                 continue;
             }
-            if let Some(measurement) = measurement {
-                self.marking.measured(block, &measurement);
+            if let Some(measurement) = &measurement {
+                self.marking.measured(block, measurement);
             }
-            session.tally.returns += 1;
-            session.tally.succeeded += u64::from(has_succeeded);
-            session.tally.busy += duration;
+            self.record.returned((worker, block), has_succeeded, duration, measurement.as_ref(), now);
         }
         self.carry_out();
     }
@@ -233,13 +236,13 @@ impl Driver {
 
     /// What there is to know once the run has ended.
     pub(super) fn end(&mut self) -> RunEnd {
-        if let Err(error) = self.marking.flush() {
+        if let Err(error) = self.marking.close() {
             self.error.get_or_insert(error);
         }
         self.board.publish(&self.scheduler);
         RunEnd {
             outcome: self.scheduler.report(),
-            tallies: self.sessions.tallies(),
+            stats: self.record.finish(self.scheduler.pipeline()),
             error: self.error.take(),
         }
     }
@@ -275,6 +278,7 @@ impl Driver {
             }
             Action::Launch { worker, task } => {
                 self.sessions.expect(worker, task, false);
+                self.record.appeared(worker, task, true, self.began.elapsed());
                 self.requests.push(Request::Launch { task, workers: vec![worker] });
             }
             Action::Dismiss { worker } => self.send(worker, ServerMessage::Dismiss),

@@ -15,43 +15,20 @@ use super::marking::Marking;
 use super::requests::{Request, RequestQueue, Told};
 use super::server::{Parts, serve};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ids::{TaskId, WorkerId};
 use crate::scheduler::{RunOutcome, Scheduler, TaskState, WorkerView};
+use crate::stats::RunStats;
 use crate::wire::Token;
 
 /// Things told that may wait for the server.
 const MOST_TOLD: usize = 1024;
-
-/// What one worker returned, counted on the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerTally {
-    /// The task whose blocks it processed.
-    pub task: TaskId,
-    /// The worker.
-    pub worker: WorkerId,
-    /// Whether it was started by hand.
-    pub external: bool,
-    /// Accepted reports, successes and failures.
-    pub returns: u64,
-    /// Accepted reports of success.
-    pub succeeded: u64,
-    /// Time that its blocks took, by its own clock.
-    pub busy: Duration,
-}
-
-impl WorkerTally {
-    pub(super) const fn new(task: TaskId, worker: WorkerId, external: bool) -> Self {
-        Self { task, worker, external, returns: 0, succeeded: 0, busy: Duration::ZERO }
-    }
-}
 
 /// Everything that is known when a run has ended.
 #[derive(Debug)]
 pub struct RunEnd {
     /// What became of each task.
     pub outcome: RunOutcome,
-    /// What each worker that ever connected returned, by id.
-    pub tallies: Vec<WorkerTally>,
+    /// What was counted and measured.
+    pub stats: RunStats,
     /// What stopped the run: the store of marks failed.
     pub error: Option<Error>,
 }
@@ -152,7 +129,7 @@ impl Run {
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).recv();
         end.unwrap_or_else(|_| RunEnd {
             outcome: RunOutcome { tasks: Vec::new(), cancelled: true },
-            tallies: Vec::new(),
+            stats: RunStats::default(),
             error: Some(Error::new(ErrorKind::Io, "the server's thread ended before the run")),
         })
     }

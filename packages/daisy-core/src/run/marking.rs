@@ -56,6 +56,13 @@ impl Marking {
         self.flush()
     }
 
+    /// Flushes what is there and lets the sink go, with whatever it holds.
+    pub(super) fn close(&mut self) -> Result<()> {
+        let flushed = self.flush();
+        self.sink = None;
+        flushed
+    }
+
     /// Flushes what is there.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.is_dirty = false;

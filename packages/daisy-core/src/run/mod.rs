@@ -10,6 +10,7 @@ mod handshake;
 mod listen;
 mod marking;
 mod outbox;
+mod record;
 mod requests;
 mod serial;
 mod server;
@@ -17,6 +18,6 @@ mod sessions;
 mod stall;
 
 pub use config::{Listen, RunConfig};
-pub use entry::{Run, RunEnd, WorkerTally};
+pub use entry::{Run, RunEnd};
 pub use requests::{Note, Request, Told};
 pub use serial::{SerialRun, SerialWork, Step};

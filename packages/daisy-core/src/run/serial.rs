@@ -1,12 +1,13 @@
 //! The driver without sockets: one thread, one block at a time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::config::RunConfig;
-use super::entry::{RunEnd, WorkerTally};
+use super::entry::RunEnd;
 use super::marking::Marking;
+use super::record::Record;
 use super::requests::Note;
 use crate::error::{Error, Result};
 use crate::ids::{BlockRef, WorkerId};
@@ -86,7 +87,7 @@ pub struct SerialRun {
     killed: Vec<WorkerId>,
     events: VecDeque<Event>,
     actions: Vec<Action>,
-    tallies: BTreeMap<WorkerId, WorkerTally>,
+    record: Record,
     error: Option<Error>,
 }
 
@@ -108,6 +109,7 @@ impl SerialRun {
         for (place, task) in config.pipeline.order().iter().enumerate() {
             places[task.index()] = place as u32;
         }
+        let record = Record::new(&config.pipeline);
         Ok(Self {
             scheduler: Scheduler::new(config.pipeline, config.settings, config.prior)?,
             marking: Marking::new(config.marks),
@@ -120,7 +122,7 @@ impl SerialRun {
             killed: Vec::new(),
             events: VecDeque::new(),
             actions: Vec::new(),
-            tallies: BTreeMap::new(),
+            record,
             error: None,
         })
     }
@@ -141,12 +143,12 @@ impl SerialRun {
                 self.process(held, work);
             }
         }
-        if let Err(error) = self.marking.flush() {
+        if let Err(error) = self.marking.close() {
             self.error.get_or_insert(error);
         }
         RunEnd {
             outcome: self.scheduler.report(),
-            tallies: self.tallies.into_values().collect(),
+            stats: self.record.finish(self.scheduler.pipeline()),
             error: self.error,
         }
     }
@@ -161,15 +163,12 @@ impl SerialRun {
             self.handle(Event::Cancelled, now, work);
             return;
         };
-        if let Some(measurement) = measurement {
-            self.marking.measured(held.block, &measurement);
-        }
-        if let Some(tally) = self.tallies.get_mut(&held.worker) {
-            tally.returns += 1;
-            tally.succeeded += u64::from(outcome == Outcome::Succeeded);
-            tally.busy += duration;
-        }
         let Held { block, attempt, worker } = held;
+        if let Some(measurement) = &measurement {
+            self.marking.measured(block, measurement);
+        }
+        let has_succeeded = outcome == Outcome::Succeeded;
+        self.record.returned((worker, block), has_succeeded, duration, measurement.as_ref(), now);
         self.handle(Event::Reported { worker, block, attempt, outcome, duration }, now, work);
         self.observe(now, work);
     }
@@ -209,8 +208,7 @@ impl SerialRun {
             }
             Action::Settle { block, end } => self.marking.settled(block, end),
             Action::Launch { worker, task } => {
-                let tally = WorkerTally::new(task, worker, false);
-                self.tallies.insert(worker, tally);
+                self.record.appeared(worker, task, true, self.began.elapsed());
                 self.events.push_back(Event::WorkerConnected { worker, task, capacity: 1, external: false });
             }
             Action::Dismiss { worker } => self.exit(worker, "dismissed"),

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::entry::WorkerTally;
 use super::outbox::Outbox;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::{TaskId, WorkerId};
@@ -21,8 +20,8 @@ pub(super) struct Session {
     pub(super) reports_seen: u64,
     /// Why it may not come back, if so.
     ended: Option<&'static str>,
-    /// What it returned.
-    pub(super) tally: WorkerTally,
+    /// Whether it was started by hand.
+    pub(super) external: bool,
 }
 
 /// Every worker of the run.
@@ -34,8 +33,8 @@ pub(super) struct Sessions {
 impl Sessions {
     /// Expects a worker that is being launched.
     pub(super) fn expect(&mut self, worker: WorkerId, task: TaskId, external: bool) {
-        let tally = WorkerTally::new(task, worker, external);
-        let session = Session { task, incarnation: None, outbox: None, reports_seen: 0, ended: None, tally };
+        let session =
+            Session { task, incarnation: None, outbox: None, reports_seen: 0, ended: None, external };
         self.by_id.insert(worker, session);
     }
 
@@ -89,13 +88,5 @@ impl Sessions {
     /// Every worker that is connected.
     pub(super) fn connected(&self) -> impl Iterator<Item = (&Session, &Rc<Outbox>)> {
         self.by_id.values().filter_map(|session| Some((session, session.outbox.as_ref()?)))
-    }
-
-    /// What every worker that ever registered returned, by id.
-    pub(super) fn tallies(&self) -> Vec<WorkerTally> {
-        let registered = self.by_id.values().filter(|session| session.incarnation.is_some());
-        let mut tallies: Vec<WorkerTally> = registered.map(|session| session.tally.clone()).collect();
-        tallies.sort_by_key(|tally| tally.worker);
-        tallies
     }
 }

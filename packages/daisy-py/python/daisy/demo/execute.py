@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import daisy
-from daisy import TaskState
+from daisy import Pipeline, RunResult, TaskState
 from daisy.demo import stages
 from daisy.demo.check import Tally
 from daisy.demo.errors import BadInput
 from daisy.demo.job import STAGES, Job
 from daisy.demo.pipeline import Fleet, build
+from daisy.errors import DaisyError
+
+_NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 def execute(job: Job, run: str, fleet: Fleet, *, serial: bool) -> dict[str, Tally]:
@@ -21,20 +25,23 @@ def execute(job: Job, run: str, fleet: Fleet, *, serial: bool) -> dict[str, Tall
     """
     stages.forget()
     try:
-        pipeline = build(job, run, fleet)
-        states = daisy.run_blockwise(
-            pipeline, multiprocessing=not serial, progress=True, return_states=True
-        )
-    except (ValueError, RuntimeError) as error:
+        result = daisy.run_blockwise(_pipeline(job, run, fleet), multiprocessing=not serial)
+    except DaisyError as error:
         raise BadInput(" ".join(str(error).split())) from error
-    for stage in STAGES:
-        _require_space(job, states[stage])
-    return {stage: _tally(states[stage]) for stage in STAGES}
+    _require_space(job, result)
+    return {stage: _tally(result.states[stage]) for stage in STAGES}
 
 
-def _require_space(job: Job, state: TaskState) -> None:
-    if f"[Errno {errno.ENOSPC}]" in str(state.first_worker_error):
-        raise BadInput(f"--output: no space left in {job.output}; the same command goes on")
+def _pipeline(job: Job, run: str, fleet: Fleet) -> Pipeline:
+    try:
+        return build(job, run, fleet)
+    except (TypeError, ValueError) as error:
+        raise BadInput(" ".join(str(error).split())) from error
+
+
+def _require_space(job: Job, result: RunResult) -> None:
+    if any(_NO_SPACE in group.summary for group in result.errors):
+        raise BadInput(f"--output: {_NO_SPACE} in {job.output}; make room and repeat the command")
 
 
 def _tally(state: TaskState) -> Tally:
@@ -43,5 +50,5 @@ def _tally(state: TaskState) -> Tally:
         completed=state.completed_count - state.skipped_count,
         skipped=state.skipped_count,
         lost=state.failed_count + state.orphaned_count,
-        again=state.worker_failure_count + state.timeout_reclaim_count,
+        again=state.failed_attempt_count,
     )

@@ -22,7 +22,6 @@ _OURS = (
     "records",
     "tracking",
     "logs",
-    "summary.json",
     "demo.png",
     _MANIFEST,
 )
