@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::board::Board;
 use super::config::RunConfig;
 use super::driver::Driver;
+use super::files::raise_limit;
 use super::listen::{Listening, listen};
 use super::marking::Marking;
 use super::requests::{Request, RequestQueue, Told};
@@ -54,6 +55,7 @@ impl Run {
     pub fn start(config: RunConfig) -> Result<Self> {
         let reconnect_grace = config.settings.reconnect_grace;
         let scheduler = Scheduler::new(config.pipeline, config.settings, config.prior)?;
+        raise_limit();
         let token = Token::generate()?;
         let Listening { sockets, addresses } = listen(&config.listen)?;
         let (requests, board) = (Arc::new(RequestQueue::default()), Arc::new(Board::default()));

@@ -1,9 +1,9 @@
 //! Where strangers wait until they have proven that they are none.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::AbortHandle;
@@ -15,9 +15,13 @@ use super::requests::{Note, Request};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{ServerMessage, Token, Welcome};
 
-/// Connections that may wait here at a time. One more, and the one that waited longest is dropped: a worker of the
-/// run passes within milliseconds, so a crowd of strangers costs the strangers their places.
-const MOST_WAITING: usize = 256;
+/// Connections that may wait here at a time; the system keeps further ones in its queue meanwhile.
+const MOST_WAITING: usize = 512;
+/// Once the places are taken, who has waited for longer than this loses his: a worker of the run passes within
+/// milliseconds, so that a crowd of strangers holds up nobody for long, and a crowd of workers loses nobody.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Pause before looking again whether a place is free.
+const FULL_PAUSE: Duration = Duration::from_millis(5);
 /// Time to pass.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Time between signs of life that workers are asked for.
@@ -30,8 +34,14 @@ pub(super) struct Gate {
     /// Whether workers of a task measure, by task.
     pub(super) measures: Vec<bool>,
     pub(super) reconnect_grace: Duration,
-    waiting: RefCell<BTreeMap<u64, AbortHandle>>,
-    arrivals: RefCell<u64>,
+    waiting: RefCell<BTreeMap<u64, Waiting>>,
+    arrivals: Cell<u64>,
+}
+
+/// A connection that has not passed yet.
+struct Waiting {
+    since: Instant,
+    task: AbortHandle,
 }
 
 impl Gate {
@@ -41,7 +51,7 @@ impl Gate {
         measures: Vec<bool>,
         reconnect_grace: Duration,
     ) -> Self {
-        let (waiting, arrivals) = (RefCell::default(), RefCell::default());
+        let (waiting, arrivals) = (RefCell::default(), Cell::new(0));
         Self { driver, token, measures, reconnect_grace, waiting, arrivals }
     }
 
@@ -50,11 +60,8 @@ impl Gate {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let number = {
-            let mut arrivals = self.arrivals.borrow_mut();
-            *arrivals += 1;
-            *arrivals
-        };
+        let number = self.arrivals.get();
+        self.arrivals.set(number + 1);
         let gate = Rc::clone(self);
         let task = tokio::task::spawn_local(async move {
             let passed = gate.pass(Framed::new(stream), &peer).await;
@@ -63,21 +70,26 @@ impl Gate {
                 connection::run(framed, admitted, &gate.driver).await;
             }
         });
-        let mut waiting = self.waiting.borrow_mut();
-        waiting.insert(number, task.abort_handle());
-        if waiting.len() > MOST_WAITING {
-            self.drop_oldest_of(&mut waiting);
+        let waiting = Waiting { since: Instant::now(), task: task.abort_handle() };
+        self.waiting.borrow_mut().insert(number, waiting);
+    }
+
+    /// Waits until there is a place for one more connection.
+    pub(super) async fn make_room(&self) {
+        while self.waiting.borrow().len() >= MOST_WAITING {
+            let oldest = self.waiting.borrow().first_key_value().map(|(_, waiting)| waiting.since);
+            if oldest.is_some_and(|since| since.elapsed() > PATIENCE) {
+                self.drop_oldest();
+            } else {
+                tokio::time::sleep(FULL_PAUSE).await;
+            }
         }
     }
 
-    /// Drops the connection that has waited longest, to make room.
+    /// Drops the connection that has waited longest.
     pub(super) fn drop_oldest(&self) {
-        self.drop_oldest_of(&mut self.waiting.borrow_mut());
-    }
-
-    fn drop_oldest_of(&self, waiting: &mut BTreeMap<u64, AbortHandle>) {
-        if let Some((_, oldest)) = waiting.pop_first() {
-            oldest.abort();
+        if let Some((_, oldest)) = self.waiting.borrow_mut().pop_first() {
+            oldest.task.abort();
         }
     }
 

@@ -3,8 +3,13 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
+use socket2::{Domain, Protocol, Socket, Type};
+
 use super::config::Listen;
 use crate::error::{Error, ErrorKind, Result};
+
+/// Connections that the system keeps until they are accepted: a whole fleet may come at once.
+const BACKLOG: i32 = 4096;
 
 /// Sockets that listen on one port, and the addresses that workers are told.
 pub(super) struct Listening {
@@ -126,14 +131,26 @@ fn bind_port(hosts: &[IpAddr], port: u16) -> std::io::Result<Vec<TcpListener>> {
             Some(first) => first.local_addr()?.port(),
             None => port,
         };
-        let socket = TcpListener::bind(SocketAddr::new(*host, port))?;
-        socket.set_nonblocking(true)?;
-        sockets.push(socket);
+        sockets.push(bind_one(SocketAddr::new(*host, port))?);
     }
     Ok(sockets)
 }
 
+fn bind_one(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // A port that a finished run used is free at once. (On Windows the option would allow to steal a port in use.)
+    socket.set_reuse_address(cfg!(unix))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

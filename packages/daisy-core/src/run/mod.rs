@@ -5,6 +5,7 @@ mod config;
 mod connection;
 mod driver;
 mod entry;
+mod files;
 mod gate;
 mod handshake;
 mod listen;

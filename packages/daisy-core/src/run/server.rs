@@ -69,6 +69,7 @@ pub(super) async fn serve(parts: Parts) -> Result<()> {
 
 async fn accept(socket: tokio::net::TcpListener, gate: Rc<Gate>) {
     loop {
+        gate.make_room().await;
         match socket.accept().await {
             Ok((stream, peer)) => {
                 // Without it frames are only slower.

@@ -36,6 +36,25 @@ pub(super) struct Registered {
     pub(super) reports_seen: u64,
 }
 
+/// Attempts to get through a handshake that the server broke off, as one does that has too many at once.
+const ATTEMPTS: u32 = 6;
+/// Pause after the first attempt; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Reaches the driver for the first time.
+pub(super) fn reach_first(config: &WorkerConfig) -> Result<Proven> {
+    let mut attempt = 0;
+    loop {
+        match reach(config) {
+            Err(error) if error.kind() == ErrorKind::ConnectionLost && attempt < ATTEMPTS => {
+                thread::sleep(FIRST_PAUSE * 2_u32.pow(attempt));
+                attempt += 1;
+            }
+            other => return other,
+        }
+    }
+}
+
 /// Tries every address at once and keeps the first that completes the handshake.
 pub(super) fn reach(config: &WorkerConfig) -> Result<Proven> {
     if let [address] = config.addresses.as_slice() {

@@ -76,7 +76,7 @@ impl WorkerClient {
         }
         let mut incarnation = [0; 16];
         fill_random(&mut incarnation)?;
-        let registered = connect::reach(config)?.register(config, incarnation, Vec::new())?;
+        let registered = connect::reach_first(config)?.register(config, incarnation, Vec::new())?;
         let mut config = config.clone();
         // One that was started by hand comes back, after a lost connection, as who it was made.
         config.worker = Some(registered.welcome.worker);
