@@ -37,7 +37,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
-napoleon_numpy_docstring = False
+napoleon_numpy_docstring = True  # the docstrings of the extension, which show in help()
 # Annotations name types of other projects, whose inventories a build without network cannot fetch.
 nitpick_ignore_regex = [(r"py:.*", r"(?!daisy\.[a-z]).*")]
 
