@@ -37,7 +37,7 @@ def _cpu_seconds() -> float:
 
 def _peak_rss_bytes() -> int:
     try:
-        import resource
+        import resource  # noqa: PLC0415 - not on Windows
     except ImportError:
         return 0  # Windows
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

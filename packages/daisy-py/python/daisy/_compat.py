@@ -102,8 +102,8 @@ def redirect_stdouterr(basename: str | Path, mode: str = "w") -> None:
     path = Path(basename)
     path.parent.mkdir(parents=True, exist_ok=True)
     # These stay open as long as the process: they are its output.
-    sys.stdout = open(f"{path}.out", mode, encoding="utf-8", buffering=1)  # noqa: SIM115
-    sys.stderr = open(f"{path}.err", mode, encoding="utf-8", buffering=1)  # noqa: SIM115
+    sys.stdout = open(f"{path}.out", mode, encoding="utf-8", buffering=1)
+    sys.stderr = open(f"{path}.err", mode, encoding="utf-8", buffering=1)
 
 
 class Worker:

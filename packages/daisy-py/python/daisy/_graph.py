@@ -8,7 +8,7 @@ from daisy import _core
 from daisy._pipeline import PipelineLike, as_pipeline
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class Scheduler(_core.Scheduler):

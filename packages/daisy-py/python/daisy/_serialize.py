@@ -7,6 +7,7 @@ a script has a lock at its top level, say, the worker imports the script anew un
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
 import os
@@ -32,12 +33,10 @@ def dumps(function: Callable[..., Any], *, task_id: str) -> bytes:
     """
     try:
         return _dump(function)
-    except Exception as by_value:  # noqa: BLE001 - objects of users raise anything when they are pickled
+    except Exception as by_value:  # objects of users raise anything
         if main_file() is not None:
-            try:
+            with contextlib.suppress(Exception):  # the first error says more
                 return _dump(function, script=main_file())
-            except Exception:  # noqa: BLE001 - the first error says more
-                pass
         raise _explain(function, task_id, by_value) from by_value
 
 

@@ -339,9 +339,8 @@ def _launcher(launcher: str | Launcher | None, *, worker_processes: bool) -> str
         )
     if isinstance(launcher, str) or hasattr(launcher, "launch"):
         return launcher
-    _task_arguments.refuse(
-        TypeError, "launcher", launcher, "the name of a launcher, or an object with launch()"
-    )
+    expected = "the name of a launcher, or an object with launch()"
+    return _task_arguments.refuse(TypeError, "launcher", launcher, expected)
 
 
 def _warn_of_no_blocks(task: Task) -> None:

@@ -52,7 +52,7 @@ def timeout_seconds(value: object) -> float | None:
     expected = "a number of seconds above 0, a timedelta, or None for no limit"
     if isinstance(value, timedelta):
         seconds = value.total_seconds()
-    elif isinstance(value, bool) or isinstance(value, str):
+    elif isinstance(value, bool | str):
         refuse(TypeError, "timeout", value, expected)
     else:
         try:

@@ -95,7 +95,7 @@ def _layers(function: Any) -> list[Any]:
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
         elif not inspect.isroutine(function) and not inspect.isclass(function):
-            function = getattr(type(function), "__call__", None)
+            function = getattr(type(function), "__call__", None)  # noqa: B004 - to look at it, not to test
         else:
             break
     return layers

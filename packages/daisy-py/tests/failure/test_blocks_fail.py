@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -121,10 +122,8 @@ def test_a_retry_goes_to_another_worker_where_there_is_one(tmp_path: Path) -> No
 
     def process(block: daisy.Block) -> None:
         # The first process to take the name is the one on which nothing works.
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.rename(tmp_path / "bad", tmp_path / f"bad-{os.getpid()}")
-        except FileNotFoundError:
-            pass
         if (tmp_path / f"bad-{os.getpid()}").exists():
             raise RuntimeError("this node is broken")
 
@@ -174,7 +173,10 @@ def test_dependents_of_a_failed_block_are_orphaned_and_other_branches_go_on() ->
     first, below = task("first", bad_at_three), task("below", fine, context=1)
     last, other = task("last", fine), task("other", fine)
     result = run((first + below + last) | (first + other))
-    counts = {name: (s.completed_count, s.failed_count, s.orphaned_count) for name, s in result.states.items()}
+    counts = {
+        name: (s.completed_count, s.failed_count, s.orphaned_count)
+        for name, s in result.states.items()
+    }
     assert counts == {"first": (9, 1, 0), "below": (7, 0, 3), "last": (7, 0, 3), "other": (9, 0, 1)}
     assert len(result.orphaned) == 7
     with pytest.raises(daisy.errors.RunFailed, match="three") as raised:

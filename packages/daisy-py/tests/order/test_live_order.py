@@ -43,9 +43,7 @@ def meet(one: list[list[int]], other: list[list[int]]) -> bool:
 
 
 @pytest.mark.parametrize("worker_processes", [True, False], ids=["process", "thread"])
-def test_no_two_conflicting_blocks_overlap_in_time(
-    tmp_path: Path, worker_processes: bool
-) -> None:
+def test_no_two_conflicting_blocks_overlap_in_time(tmp_path: Path, worker_processes: bool) -> None:
     """Three tasks of different block shape and context, four workers each, every pair compared."""
     record = make_recorder(tmp_path, 0.002)
 

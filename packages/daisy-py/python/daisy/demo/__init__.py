@@ -32,6 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     # Here and not above: the package must import where the demo extra is not installed.
-    from daisy.demo.cli import run
+    from daisy.demo.cli import run  # noqa: PLC0415
 
     return run(arguments)
