@@ -21,6 +21,7 @@ mod scheduler;
 mod serial;
 mod task_plan;
 mod task_state;
+mod tracking;
 
 #[pymodule]
 mod _core {
@@ -58,4 +59,6 @@ mod _core {
     use super::task_plan::TaskPlan;
     #[pymodule_export]
     use super::task_state::TaskState;
+    #[pymodule_export]
+    use super::tracking::{TrackingStore, failed_block_indices, reset_tracking};
 }

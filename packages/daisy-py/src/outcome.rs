@@ -5,9 +5,10 @@ use std::sync::Arc;
 use daisy_core::geometry::IndexSet;
 use daisy_core::ids::TaskId;
 use daisy_core::scheduler::RunOutcome as CoreOutcome;
-use pyo3::exceptions::PyIndexError;
+use daisy_core::stats::RunStats;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::block::TaskPlace;
 use crate::pipeline_plan::PipelinePlan;
@@ -17,6 +18,7 @@ use crate::task_state::TaskState;
 #[pyclass(name = "RunOutcome", module = "daisy._core", frozen)]
 pub(crate) struct RunOutcome {
     outcome: CoreOutcome,
+    stats: RunStats,
     plan: Py<PipelinePlan>,
 }
 
@@ -24,8 +26,8 @@ pub(crate) struct RunOutcome {
 type ErrorRow = (String, String, u64, String, Vec<(String, u64)>);
 
 impl RunOutcome {
-    pub(crate) const fn new(outcome: CoreOutcome, plan: Py<PipelinePlan>) -> Self {
-        Self { outcome, plan }
+    pub(crate) const fn new(outcome: CoreOutcome, stats: RunStats, plan: Py<PipelinePlan>) -> Self {
+        Self { outcome, stats, plan }
     }
 
     fn name(&self, task: TaskId) -> &str {
@@ -66,6 +68,23 @@ impl RunOutcome {
             states.set_item(self.name(*task), state.into_pyobject(py)?)?;
         }
         Ok(states)
+    }
+
+    /// What was counted and measured, as JSON; `docs/design/RUN_STATS.md` describes it.
+    fn stats(&self) -> PyResult<String> {
+        serde_json::to_string(&self.stats).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Seconds per block of a task, as little-endian 32-bit floats in row-major order, NaN where no block came back;
+    /// empty for tasks that are too large.
+    fn durations<'py>(&self, py: Python<'py>, task: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let seconds = self.stats.durations.get(task).map_or(&[][..], Vec::as_slice);
+        PyBytes::new_with(py, seconds.len() * 4, |bytes| {
+            for (cell, value) in bytes.chunks_exact_mut(4).zip(seconds) {
+                cell.copy_from_slice(&value.to_le_bytes());
+            }
+            Ok(())
+        })
     }
 
     /// Ids of failed blocks, for each task that has some.

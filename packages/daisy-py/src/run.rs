@@ -43,8 +43,7 @@ impl Run {
     /// Binds the server and starts its thread.
     #[new]
     fn new(py: Python<'_>, plan: Py<PipelinePlan>, options: &RunOptions) -> Result<Self> {
-        let config = options.config(plan.get());
-        let run = py.detach(|| CoreRun::start(config))?;
+        let run = py.detach(|| Ok::<_, CoreError>(CoreRun::start(options.config(plan.get())?)?))?;
         Ok(Self { plan, run: RwLock::new(Some(run)) })
     }
 
@@ -112,7 +111,7 @@ impl Run {
         let end = py.detach(|| run.join());
         match end.error {
             Some(error) => Err(CoreError::from(error)),
-            None => Ok(RunOutcome::new(end.outcome, self.plan.clone_ref(py))),
+            None => Ok(RunOutcome::new(end.outcome, end.stats, self.plan.clone_ref(py))),
         }
     }
 }

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use daisy_core::geometry::IndexSet;
-use daisy_core::plan::Resources;
+use daisy_core::plan::{Resources, TaskPlan};
 use daisy_core::run::{Listen, RunConfig};
 use daisy_core::scheduler::{Prior, Settings};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
+use crate::errors::Result;
 use crate::pipeline_plan::PipelinePlan;
+use crate::tracking::{self, TrackingStore};
 
 /// Where a run listens and what it has; made by `daisy._run`.
 #[pyclass(name = "RunOptions", module = "daisy._core", frozen)]
@@ -19,7 +21,8 @@ pub(crate) struct RunOptions {
     host: Option<String>,
     ports: (u16, u16),
     all_local: bool,
-    masks: Vec<Option<Vec<u8>>>,
+    masks: Vec<Option<PyBackedBytes>>,
+    stores: Vec<Option<Py<TrackingStore>>>,
     measures: Vec<bool>,
     connect_timeout: Duration,
     reconnect_grace: Duration,
@@ -30,13 +33,14 @@ pub(crate) struct RunOptions {
 impl RunOptions {
     #[new]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-    #[pyo3(signature = (*, resources, host, ports, all_local, masks, measures, connect_timeout, reconnect_grace, stall_after))]
+    #[pyo3(signature = (*, resources, host, ports, all_local, masks, stores, measures, connect_timeout, reconnect_grace, stall_after))]
     fn new(
         resources: BTreeMap<String, u64>,
         host: Option<String>,
         ports: (u16, u16),
         all_local: bool,
-        masks: Vec<Option<Vec<u8>>>,
+        masks: Vec<Option<PyBackedBytes>>,
+        stores: Vec<Option<Py<TrackingStore>>>,
         measures: Vec<bool>,
         connect_timeout: Duration,
         reconnect_grace: Duration,
@@ -49,6 +53,7 @@ impl RunOptions {
             ports,
             all_local,
             masks,
+            stores,
             measures,
             connect_timeout,
             reconnect_grace,
@@ -58,8 +63,9 @@ impl RunOptions {
 }
 
 impl RunOptions {
-    /// The configuration of a run of this plan.
-    pub(crate) fn config(&self, plan: &PipelinePlan) -> RunConfig {
+    /// The configuration of a run of this plan, which takes the tracking stores. Reads what is done and
+    /// masked, so not to be called with the interpreter held.
+    pub(crate) fn config(&self, plan: &PipelinePlan) -> Result<RunConfig> {
         let mut config = RunConfig::new(Arc::clone(&plan.pipeline));
         config.settings = Settings {
             resources: self.resources.clone(),
@@ -70,20 +76,18 @@ impl RunOptions {
             Listen { host: self.host.clone(), ports: self.ports.0..=self.ports.1, all_local: self.all_local };
         config.measures.clone_from(&self.measures);
         config.stall_after = self.stall_after;
-        config.prior = self
-            .masks
-            .iter()
-            .map(|mask| Prior { done: None, masked: mask.as_deref().map(indices_of_mask) })
-            .collect();
-        config
+        config.prior = self.prior(plan)?;
+        config.marks = tracking::sink(&self.stores)?;
+        Ok(config)
     }
-}
 
-/// The blocks whose cell is not zero; the length was checked in `Task`.
-fn indices_of_mask(cells: &[u8]) -> IndexSet {
-    let mut indices = IndexSet::new(cells.len() as u64);
-    for (index, _) in cells.iter().enumerate().filter(|(_, cell)| **cell != 0) {
-        indices.insert(index as u64);
+    /// What no task has to do: done before, or masked out.
+    fn prior(&self, plan: &PipelinePlan) -> Result<Vec<Prior>> {
+        let of_task = |(position, task): (usize, &TaskPlan)| {
+            let store = self.stores.get(position).and_then(Option::as_ref).map(Py::get);
+            let mask = self.masks.get(position).and_then(Option::as_deref);
+            tracking::prior(store, mask, task.layout().block_count())
+        };
+        plan.pipeline.tasks().iter().enumerate().map(of_task).collect()
     }
-    indices
 }

@@ -50,9 +50,10 @@ impl SerialRun {
         let calls = functions.into_iter().zip(meters).map(|(f, meter)| BlockCall::new(f, meter)).collect();
         let plan = self.plan.get();
         let mut work = Work { py, plan, calls, checks, states: &self.states, error: None };
-        let end = CoreRun::new(options.config(plan))?.run(&mut work);
+        let run = py.detach(|| Ok::<_, CoreError>(CoreRun::new(options.config(plan)?)?))?;
+        let end = run.run(&mut work);
         let error = work.error.or_else(|| end.error.map(|error| CoreError::from(error).into()));
-        let outcome = RunOutcome::new(end.outcome, self.plan.clone_ref(py));
+        let outcome = RunOutcome::new(end.outcome, end.stats, self.plan.clone_ref(py));
         Ok((outcome, error.map(|error| error.into_value(py).into_any())))
     }
 

@@ -13,6 +13,7 @@ from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
 from daisy._progress import Watch, observer_of
 from daisy._result import RunResult
 from daisy._settings import HOST_VARIABLE
+from daisy._stores import open_stores
 from daisy._summary import print_summary
 from daisy._task_function import FunctionKind
 
@@ -97,7 +98,8 @@ def run_blockwise(
         block_tracking,
         worker_processes,
     )
-    result = _run_with_workers(run) if multiprocessing else _run_serially(run)
+    with open_stores(run.tasks, enabled=block_tracking) as run.stores:
+        result = _run_with_workers(run) if multiprocessing else _run_serially(run)
     return result.states if return_states else result
 
 
@@ -175,6 +177,7 @@ class _Arguments:
         self.summary = summary
         self.block_tracking = block_tracking
         self.worker_processes = worker_processes
+        self.stores: list[_core.TrackingStore | None] = []
 
     def options(self, *, resources: dict[str, int], all_local: bool) -> _core.RunOptions:
         """The same for the core."""
@@ -187,6 +190,7 @@ class _Arguments:
                 None if task._skip_mask is None else task._skip_mask.tobytes()
                 for task in self.tasks
             ],
+            stores=self.stores,
             measures=[task.resource_tracking for task in self.tasks],
             connect_timeout=timedelta(seconds=120),
             reconnect_grace=timedelta(seconds=30),

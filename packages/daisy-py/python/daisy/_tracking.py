@@ -63,14 +63,30 @@ def resolve(task: Task) -> Path | None:
     return None if _basedir is None else _basedir / task.task_id
 
 
+def host_name() -> str:
+    """The name of this machine, by which locks name it."""
+    import socket  # noqa: PLC0415 - not needed to import daisy
+
+    return socket.gethostname()
+
+
 def reset(task: Task) -> Path | None:
-    """Delete the store of a task."""
+    """Delete the store of a task, and nothing that is not part of it.
+
+    Raises:
+        StoreError: Something else lies at its path.
+        StoreLocked: A run is using it.
+    """
     path = resolve(task)
-    if path is None:
-        return None
-    raise NotImplementedError("tracking stores are not in this build")
+    if path is not None:
+        _core.reset_tracking(path, host_name())
+    return path
 
 
 def failed_blocks(task: Task) -> list[_core.Block]:
     """Blocks that failed and are not done."""
-    return []
+    path = resolve(task)
+    if path is None:
+        return []
+    plan = task._plan
+    return [plan.block_at(index) for index in _core.failed_block_indices(path, plan)]
