@@ -21,8 +21,8 @@ def make_input(path: Path, shape: tuple[int, ...] = SHAPE, **attributes: list[fl
     """Blobs and noise: many components, most of which cross block faces."""
     rng = np.random.default_rng(20261130)
     grid = np.meshgrid(*(np.arange(edge) / 4.0 for edge in shape), indexing="ij")
-    waves = np.sum([np.sin(axis + index) for index, axis in enumerate(grid)], axis=0)
-    voxels = np.clip(60 * waves + rng.normal(120, 30, shape), 0, 255).astype(np.uint8)
+    waves = np.prod([np.sin(axis + index) for index, axis in enumerate(grid)], axis=0)
+    voxels = np.clip(120 * waves + rng.normal(120, 30, shape), 0, 255).astype(np.uint8)
     zarr.create_array(
         str(path), data=voxels, chunks=(16,) * len(shape), attributes=dict(attributes)
     )
