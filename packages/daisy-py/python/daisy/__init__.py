@@ -17,7 +17,7 @@ from daisy._core import __version__
 if TYPE_CHECKING:
     from funlib.geometry import Coordinate, Roi
 
-    from daisy import logging
+    from daisy import errors, launchers, logging
     from daisy._block import profile_block
     from daisy._block_status import BlockStatus
     from daisy._client import Client
@@ -91,6 +91,8 @@ _HOMES = {
     "set_tracking_basedir": "daisy._tracking",
 }
 
+_MODULES = frozenset({"errors", "launchers", "logging", "testing"})
+
 # Spellings of daisy 1.x and former names of 2.0.0.
 _FORMER = frozenset(
     {
@@ -109,8 +111,8 @@ _FORMER = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name == "logging":
-        value = importlib.import_module("daisy.logging")
+    elif name in _MODULES:
+        value = importlib.import_module(f"daisy.{name}")
     elif name in _FORMER:
         return importlib.import_module("daisy._compat").former_name(name)
     else:

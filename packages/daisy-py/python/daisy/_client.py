@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -45,6 +47,8 @@ class Client:
         # A thread shares its process with others, and whoever hands a context over owns the process.
         owns_process = own and context_of_thread() is None and CONTEXT_VARIABLE in os.environ
         self._connection = _connect(self.context, owns_process=owns_process)
+        # A function that just returns must not lose the report of its last block.
+        atexit.register(_close_if_alive, weakref.ref(self))
         logdir = self.context.get("logdir")
         if own and logdir is not None:
             logging.set_log_basedir(logdir or None)
@@ -133,6 +137,11 @@ class Client:
         if self._connection is not None and os.getpid() == self._pid:
             self._connection.close()
 
+    def __del__(self) -> None:
+        connection = getattr(self, "_connection", None)
+        if connection is not None and os.getpid() == self._pid:
+            connection.close()
+
     def __enter__(self) -> Client:
         return self
 
@@ -141,6 +150,12 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<daisy.Client of worker {self.worker_id} for task {self.task_id!r}>"
+
+
+def _close_if_alive(reference: weakref.ref[Client]) -> None:
+    client = reference()
+    if client is not None:
+        client.close()
 
 
 Client.__module__ = "daisy"
