@@ -138,6 +138,7 @@ def docs(session: nox.Session) -> None:
 def build_docs(session: nox.Session, *groups: str) -> str:
     """Build the documentation with `groups` installed besides; a warning is an error."""
     install_editable(session, "demo", requirements=group("docs", "examples", *groups))
+    session.install("-e", str(BACKEND))
     output = str(ROOT / "docs/_build/html")
     strict = ["--fail-on-warning", "--keep-going", "--nitpicky"]
     session.run("sphinx-build", *strict, "--builder=html", "docs", output, *session.posargs)

@@ -1,8 +1,9 @@
 """Run the code of a page as a reader would.
 
 The `python` blocks of a page are one program, in order. A block that begins with `# file: NAME` is
-a file beside it. A `console` block is run if each of its commands is `daisy` or `python FILE`; what
-installs or needs a cluster is left to `contract.names`, which looks up what it names.
+a file beside it; `<!-- first ... -->` holds what the page takes for granted. A `console` block is
+run if each of its commands is `daisy` or `python FILE`; what installs or needs a cluster is left to
+`contract.names`, which looks up what it names.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class Program:
 def read_program(page: Path) -> Program:
     """Return the program of `page`; its lines keep their numbers, as tracebacks name them."""
     program = Program(page)
+    for taken in re.finditer(
+        r"<!-- first\n(.*?)\n-->", page.read_text(encoding="utf-8"), re.DOTALL
+    ):
+        program.lines += taken[1].splitlines()
     for fence in fences_of(page):
         if fence.language == "python":
             _add_python(program, fence)
