@@ -123,10 +123,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 WorkerMessage::Return(indices) => driver.take_back(self.worker, &indices),
                 WorkerMessage::Draining => driver.feed(Event::WorkerDraining { worker: self.worker }),
                 WorkerMessage::Heartbeat => {}
-                WorkerMessage::Goodbye => {
-                    driver.sessions.end(self.worker, "has said good-bye");
-                    driver.feed(Event::WorkerDraining { worker: self.worker });
-                }
+                WorkerMessage::Goodbye => driver.take_leave(self.worker),
                 WorkerMessage::Hello { .. }
                 | WorkerMessage::Proof { .. }
                 | WorkerMessage::Register { .. } => {

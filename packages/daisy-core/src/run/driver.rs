@@ -201,6 +201,14 @@ impl Driver {
         self.feed(Event::Returned { worker, blocks });
     }
 
+    /// A worker has said good-bye. It has reported on every block that it started, so that what it holds still was
+    /// under way to it and goes back, free of charge.
+    pub(super) fn take_leave(&mut self, worker: WorkerId) {
+        self.sessions.end(worker, "has said good-bye");
+        self.feed(Event::WorkerDraining { worker });
+        self.take_back_lost(worker, &[]);
+    }
+
     /// A connection has ended; of no meaning if its worker has another one by now.
     pub(super) fn disconnect(&mut self, worker: WorkerId, connection: u64) {
         let Some(session) = self.sessions.find(worker) else { return };

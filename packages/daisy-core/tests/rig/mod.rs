@@ -1,6 +1,8 @@
 //! A run over real sockets, whose workers are threads.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+pub mod peer;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -55,6 +57,8 @@ pub struct Rig {
     pub ran: Arc<AtomicU64>,
     /// Called instead of starting a worker, if given.
     pub launch: Option<Box<dyn FnMut(TaskId, WorkerId) + Send>>,
+    /// Where workers connect instead of to the server, if given.
+    pub reach_through: Option<String>,
 }
 
 impl Rig {
@@ -70,12 +74,16 @@ impl Rig {
             notes: Vec::new(),
             ran: Arc::default(),
             launch: None,
+            reach_through: None,
         }
     }
 
     pub fn config(&self, task: TaskId, worker: Option<WorkerId>) -> WorkerConfig {
         WorkerConfig {
-            addresses: self.run.addresses().to_vec(),
+            addresses: match &self.reach_through {
+                Some(address) => vec![address.clone()],
+                None => self.run.addresses().to_vec(),
+            },
             token: self.run.token().clone(),
             task: self.names[task.index()].clone(),
             worker,

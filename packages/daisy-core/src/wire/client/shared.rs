@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::WorkerConfig;
 use super::connect::Registered;
 use crate::error::{Error, ErrorKind, Result};
+use crate::scheduler::Outcome;
 use crate::wire::frame::{FrameBuffer, append_frame};
 use crate::wire::message::{Grant, Report, Welcome, WorkerMessage};
 use crate::wire::stream::Stream;
@@ -253,6 +254,7 @@ impl Shared {
     /// Sends what is left and says good-bye; the reader then ends with the stream.
     pub(super) fn close(&self) {
         self.drain();
+        self.lock().fail_active();
         self.wait_for_link();
         self.flush();
         if matches!(self.lock().end, Some(End::Closed)) {
@@ -301,6 +303,16 @@ impl State {
         };
         self.active.swap_remove(place);
         Ok(())
+    }
+
+    /// Reports on blocks that were started and will not be ended: the server must not wait for them.
+    fn fail_active(&mut self) {
+        for (grant, started) in std::mem::take(&mut self.active) {
+            let error = "WorkerLeft: the worker said good-bye while it held the block".into();
+            let outcome = Outcome::Failed { error };
+            let report = Report { grant, outcome, duration: started.elapsed(), measurement: None };
+            self.reports.push_back(report);
+        }
     }
 
     /// Keeps a report to be sent; whether it is time to send. Half of what is at hand being reported, the server

@@ -47,7 +47,7 @@ pub enum WorkerMessage {
     Draining,
     /// I am alive: `[7]`.
     Heartbeat,
-    /// Nothing follows: `[8]`.
+    /// Nothing follows; every block that was started has been reported on: `[8]`.
     Goodbye,
 }
 
