@@ -235,6 +235,60 @@ def test_sdist(session: nox.Session) -> None:
     test_installed(session)
 
 
+PUBLISHED = "daisy==2.0.0"
+DEMANDS = """
+import importlib.metadata, sys
+for demand in importlib.metadata.requires(sys.argv[1]) or []:
+    if not demand.lower().startswith("daisy"):
+        print(demand)
+"""
+
+
+def client_environment(session: nox.Session, folder: Path, *requirements: str) -> Path:
+    """Make an environment of its own with `requirements`, unless it is there; returns its Python."""
+    python = folder / "bin/python"
+    if not (folder / "complete").exists():
+        session.run("python", "-m", "venv", "--clear", str(folder))
+        session.run(str(python), "-m", "pip", "install", "--quiet", *requirements, external=True)
+        (folder / "complete").touch()
+    return python
+
+
+def client_requirements(session: nox.Session, names: list[str], scratch: Path) -> list[str]:
+    """Return what the clients ask for, `daisy` itself left out: daisy-py takes its place."""
+    session.install("--no-deps", *(name for name in names if name.startswith("volara")))
+    demands = session.run("python", "-c", DEMANDS, "volara", silent=True)
+    scratch.write_text(str(demands))
+    return [*names[1:], "-r", str(scratch)]
+
+
+@nox.session
+def clients(session: nox.Session) -> None:
+    """Run programs of libraries that use daisy on this daisy and on the published one; compare voxels."""
+    session.install(*group("test"), "pip")
+    where = Path(session.create_tmp()) / "environments"
+    where.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(where / "wheel", ignore_errors=True)
+    session.run("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(where / "wheel"), ".")
+    (wheel,) = (where / "wheel").iterdir()
+    for name in ("", "-gunpowder"):
+        requirements = group(f"clients{name}")
+        client_environment(session, where / f"published{name}", PUBLISHED, *requirements)
+        if name == "":
+            requirements = client_requirements(session, requirements, where / "demands.txt")
+        python = client_environment(session, where / f"ours{name}", str(wheel), *requirements)
+        install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]
+        session.run(*install, str(wheel), external=True)
+        if name == "":
+            session.run(*install, group("clients")[0], external=True)
+    program = ROOT / "packages/daisy-py/tests/compat/clients/check_clients.py"
+    session.run(
+        "pytest",
+        *(session.posargs or [str(program)]),
+        env={"DAISY_CLIENT_ENVIRONMENTS": str(where)},
+    )
+
+
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Measure what the tests reach: branches of the Python package, lines of the Rust crate."""

@@ -46,6 +46,7 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
     return [
         (r"packages/daisy-py/python/daisy/demo/.*", demo),
         (r"packages/daisy-py/python/.*", base),
+        (r"packages/daisy-py/tests/compat/clients/.*", test | _clients(groups)),
         (r"packages/daisy-py/tests/.*", demo | _declared(groups["test"])),
         (r"packages/daisy-build/src/.*", backend_base),
         (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),
@@ -55,6 +56,11 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
         (r"docs/.*", _declared(groups["docs"] + groups["examples"] + groups["look"])),
         (r"noxfile\.py", {"nox"}),
     ]
+
+
+def _clients(groups: dict[str, list[str | dict[str, str]]]) -> set[str]:
+    """Return what belongs to the programs of the session `clients`."""
+    return _declared(groups.get("clients", []) + groups.get("clients-gunpowder", []))
 
 
 def _measured(repository: Repository) -> set[str]:
