@@ -112,6 +112,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Takes every whole frame, then writes the answers to all of them at once.
     fn take_frames(&mut self, driver: &Rc<RefCell<Driver>>) -> Result<()> {
+        if self.outbox.is_finished() {
+            // Its worker is here over another connection, or has been given up: what it said is said again there,
+            // or counts no more.
+            return self.frames.end_of_stream();
+        }
         let mut driver = driver.borrow_mut();
         self.outbox.heard_at.set(driver.now());
         while let Some(body) = self.frames.next_frame()? {

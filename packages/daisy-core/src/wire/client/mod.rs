@@ -136,7 +136,7 @@ impl WorkerClient {
                 Some(End::Gone(error)) => return Err(error.to_error()),
                 Some(_) => return Ok(Acquired::Ended),
             }
-            if state.has_unsent() {
+            if state.can_send() {
                 drop(state);
                 self.shared.flush();
                 state = self.shared.lock();

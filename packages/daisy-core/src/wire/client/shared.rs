@@ -337,7 +337,12 @@ impl State {
         self.is_draining
     }
 
-    pub(super) fn has_unsent(&self) -> bool {
+    /// Whether reports wait that could be sent now.
+    pub(super) fn can_send(&self) -> bool {
+        self.has_unsent() && matches!(self.link, Link::Up(_))
+    }
+
+    fn has_unsent(&self) -> bool {
         self.sent < self.reports.len()
     }
 
