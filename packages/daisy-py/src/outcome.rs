@@ -75,10 +75,20 @@ impl RunOutcome {
         serde_json::to_string(&self.stats).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Seconds per block of a task, as little-endian 32-bit floats in row-major order, NaN where no block came back;
+    /// What happened when, as JSON.
+    fn history(&self) -> PyResult<String> {
+        serde_json::to_string(&self.stats.history).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// State of each block of a task as a byte, row-major; empty for tasks that are too large.
+    fn block_states<'py>(&self, py: Python<'py>, task: usize) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.stats.cells.get(task).map_or(&[], |cells| &cells.states))
+    }
+
+    /// Seconds per block of a task, as little-endian 32-bit floats, row-major, NaN where none succeeded in this run;
     /// empty for tasks that are too large.
-    fn durations<'py>(&self, py: Python<'py>, task: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let seconds = self.stats.durations.get(task).map_or(&[][..], Vec::as_slice);
+    fn block_seconds<'py>(&self, py: Python<'py>, task: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let seconds = self.stats.cells.get(task).map_or(&[][..], |cells| &cells.seconds);
         PyBytes::new_with(py, seconds.len() * 4, |bytes| {
             for (cell, value) in bytes.chunks_exact_mut(4).zip(seconds) {
                 cell.copy_from_slice(&value.to_le_bytes());

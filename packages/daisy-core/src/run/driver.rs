@@ -66,6 +66,7 @@ impl Driver {
     pub(super) fn new(
         scheduler: Scheduler,
         marking: Marking,
+        record: Record,
         board: Arc<Board>,
         requests: Arc<RequestQueue>,
     ) -> Self {
@@ -76,7 +77,7 @@ impl Driver {
             rearmed: Rc::default(),
             ended: Rc::default(),
             settled_at: Now::ZERO,
-            record: Record::new(scheduler.pipeline()),
+            record,
             scheduler,
             marking,
             began: Instant::now(),
@@ -248,9 +249,10 @@ impl Driver {
             self.error.get_or_insert(error);
         }
         self.board.publish(&self.scheduler);
+        let outcome = self.scheduler.report();
         RunEnd {
-            outcome: self.scheduler.report(),
-            stats: self.record.finish(self.scheduler.pipeline()),
+            stats: self.record.finish(self.scheduler.pipeline(), &outcome),
+            outcome,
             error: self.error.take(),
         }
     }
@@ -283,6 +285,7 @@ impl Driver {
             Action::Settle { block, end } => {
                 self.settled_at = self.began.elapsed();
                 self.marking.settled(block, end);
+                self.record.settled(block, end);
             }
             Action::Launch { worker, task } => {
                 self.sessions.expect(worker, task, false);

@@ -13,6 +13,7 @@ use super::driver::Driver;
 use super::files::raise_limit;
 use super::listen::{Listening, listen};
 use super::marking::Marking;
+use super::record::Record;
 use super::requests::{Request, RequestQueue, Told};
 use super::server::{Parts, serve};
 use crate::error::{Error, ErrorKind, Result};
@@ -54,6 +55,7 @@ impl Run {
     /// more than the whole budget, `Io` if the thread cannot be started.
     pub fn start(config: RunConfig) -> Result<Self> {
         let reconnect_grace = config.settings.reconnect_grace;
+        let record = Record::new(&config.pipeline, &config.prior);
         let scheduler = Scheduler::new(config.pipeline, config.settings, config.prior)?;
         raise_limit();
         let token = Token::generate()?;
@@ -68,7 +70,7 @@ impl Run {
         std::thread::Builder::new().name("daisy-server".into()).spawn(move || {
             let marking = Marking::new(config.marks);
             let parts = Parts {
-                driver: Driver::new(scheduler, marking, board_there, Arc::clone(&requests_there)),
+                driver: Driver::new(scheduler, marking, record, board_there, Arc::clone(&requests_there)),
                 sockets,
                 token: token_there,
                 measures: config.measures,

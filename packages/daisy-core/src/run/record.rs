@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::ids::{BlockRef, TaskId, WorkerId};
 use crate::measurement::Measurement;
 use crate::plan::Pipeline;
-use crate::scheduler::Now;
-use crate::stats::{KnownWorker, Recorder, Return, RunStats};
+use crate::scheduler::{BlockEnd, Now, Prior, RunOutcome};
+use crate::stats::{CellState, KnownWorker, Recorder, Return, RunStats};
 
 /// Takes note of returns and of workers; what both drivers feed.
 pub(super) struct Record {
@@ -16,8 +16,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(pipeline: &Pipeline) -> Self {
-        Self { recorder: Recorder::new(pipeline), workers: BTreeMap::new() }
+    pub(super) fn new(pipeline: &Pipeline, prior: &[Prior]) -> Self {
+        Self { recorder: Recorder::new(pipeline, prior), workers: BTreeMap::new() }
     }
 
     /// A worker was launched, or one that this run did not start has registered.
@@ -48,9 +48,19 @@ impl Record {
         self.recorder.returned(&Return { block, worker, has_succeeded, duration, measurement, at });
     }
 
-    /// What was recorded.
-    pub(super) fn finish(&self, pipeline: &Pipeline) -> RunStats {
+    /// A block came to its end.
+    #[inline]
+    pub(super) fn settled(&mut self, block: BlockRef, end: BlockEnd) {
+        self.recorder.settled(block, end);
+    }
+
+    /// What was recorded of a run with this outcome.
+    pub(super) fn finish(&self, pipeline: &Pipeline, outcome: &RunOutcome) -> RunStats {
         let known: Vec<KnownWorker> = self.workers.values().cloned().collect();
-        self.recorder.finish(pipeline, &known)
+        let mut stats = self.recorder.finish(pipeline, &known);
+        for (cells, task) in stats.cells.iter_mut().zip(&outcome.tasks) {
+            cells.set_all(&task.orphaned, CellState::Orphaned);
+        }
+        stats
     }
 }

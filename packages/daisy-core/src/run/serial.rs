@@ -109,7 +109,7 @@ impl SerialRun {
         for (place, task) in config.pipeline.order().iter().enumerate() {
             places[task.index()] = place as u32;
         }
-        let record = Record::new(&config.pipeline);
+        let record = Record::new(&config.pipeline, &config.prior);
         Ok(Self {
             scheduler: Scheduler::new(config.pipeline, config.settings, config.prior)?,
             marking: Marking::new(config.marks),
@@ -146,11 +146,8 @@ impl SerialRun {
         if let Err(error) = self.marking.close() {
             self.error.get_or_insert(error);
         }
-        RunEnd {
-            outcome: self.scheduler.report(),
-            stats: self.record.finish(self.scheduler.pipeline()),
-            error: self.error,
-        }
+        let outcome = self.scheduler.report();
+        RunEnd { stats: self.record.finish(self.scheduler.pipeline(), &outcome), outcome, error: self.error }
     }
 
     #[inline]
@@ -206,7 +203,10 @@ impl SerialRun {
                 let held = Held { block, attempt, worker };
                 self.grants.push((self.places[block.task.index()], Reverse(self.granted), held));
             }
-            Action::Settle { block, end } => self.marking.settled(block, end),
+            Action::Settle { block, end } => {
+                self.marking.settled(block, end);
+                self.record.settled(block, end);
+            }
             Action::Launch { worker, task } => {
                 self.record.appeared(worker, task, true, self.began.elapsed());
                 self.events.push_back(Event::WorkerConnected { worker, task, capacity: 1, external: false });

@@ -4,6 +4,7 @@
 //! of worker did the work. Memory is bounded, whatever the number of blocks. `docs/design/RUN_STATS.md` says
 //! what each number means.
 
+mod cells;
 mod distribution;
 mod lanes;
 mod merge;
@@ -16,9 +17,10 @@ mod task_stats;
 mod timeline;
 mod trend;
 
+pub use cells::{CellState, Cells};
 pub use distribution::{Distribution, DistributionSummary};
 pub use merge::{KnownWorker, WorkerStats, merge};
-pub use recorder::{Recorder, Return, RunStats, Span, WorkerLane};
+pub use recorder::{History, Recorder, Return, RunStats, Span, WorkerLane};
 pub use slowest::Straggler;
 pub use tally::{RunTally, Tally};
 pub use task_stats::{MeasuredTotals, TaskStats};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::cells::{CellState, Cells, Room};
 use super::lanes::Lanes;
 use super::merge::{KnownWorker, WorkerStats, merge};
 pub use super::spans::Span;
@@ -14,9 +15,7 @@ use super::timeline::Timeline;
 use crate::ids::{BlockRef, WorkerId};
 use crate::measurement::Measurement;
 use crate::plan::Pipeline;
-
-/// Cells of block durations kept for all tasks together: four bytes each.
-const MOST_DURATIONS: u64 = 1 << 21;
+use crate::scheduler::{BlockEnd, Prior};
 
 /// An accepted return.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +42,7 @@ pub struct Recorder {
     throughput: Vec<Timeline>,
     lanes: Lanes,
     spans: Spans,
-    /// Seconds per block, NaN where none came back; empty for tasks that are too large.
-    durations: Vec<Durations>,
-}
-
-#[derive(Clone, Debug)]
-enum Durations {
-    TooMany,
-    /// Made when the first block comes back.
-    Kept {
-        blocks: u64,
-        seconds: Vec<f32>,
-    },
+    cells: Vec<Cells>,
 }
 
 /// How busy one worker was.
@@ -73,6 +61,17 @@ pub struct RunStats {
     pub per_task: Vec<TaskStats>,
     /// Per worker.
     pub per_worker: Vec<WorkerStats>,
+    /// What happened when. Serialized by itself.
+    #[serde(skip)]
+    pub history: History,
+    /// What became of each block, per task. Not serialized.
+    #[serde(skip)]
+    pub cells: Vec<Cells>,
+}
+
+/// What happened when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct History {
     /// Seconds per bin of `throughput` and of the lanes.
     pub bin_seconds: f64,
     /// Accepted returns per bin, per task.
@@ -83,35 +82,43 @@ pub struct RunStats {
     pub spans: Vec<Span>,
     /// Attempts for which there was no more room in `spans`.
     pub spans_left_out: u64,
-    /// Seconds per block of each task; empty for tasks that are too large or did nothing. Not part of the
-    /// serialized form.
-    #[serde(skip)]
-    pub durations: Vec<Vec<f32>>,
 }
 
 impl Recorder {
-    /// A recorder for a run of this pipeline.
+    /// A recorder for a run of this pipeline, of which this is skipped from the start.
     #[must_use]
-    pub fn new(pipeline: &Pipeline) -> Self {
+    pub fn new(pipeline: &Pipeline, prior: &[Prior]) -> Self {
         let tasks = pipeline.tasks();
-        let mut room = MOST_DURATIONS;
-        let durations = tasks.iter().map(|task| {
-            let blocks = task.layout().block_count();
-            match room.checked_sub(blocks) {
-                Some(rest) => {
-                    room = rest;
-                    Durations::Kept { blocks, seconds: Vec::new() }
+        let mut room = Room::new();
+        let mut cells: Vec<Cells> = tasks.iter().map(|task| room.take(task.layout().block_count())).collect();
+        for (cells, prior) in cells.iter_mut().zip(prior) {
+            // What is both masked and done counts as done, as it does in the scheduler.
+            for (set, state) in [(&prior.masked, CellState::Masked), (&prior.done, CellState::DoneBefore)] {
+                if let Some(set) = set {
+                    cells.set_all(set, state);
                 }
-                None => Durations::TooMany,
             }
-        });
+        }
         Self {
             tally: RunTally::new(tasks.len()),
-            durations: durations.collect(),
+            cells,
             tasks: vec![TaskRecorder::default(); tasks.len()],
             throughput: vec![Timeline::default(); tasks.len()],
             lanes: Lanes::default(),
             spans: Spans::default(),
+        }
+    }
+
+    /// Takes note of the end of a block.
+    #[inline]
+    pub fn settled(&mut self, block: BlockRef, end: BlockEnd) {
+        let state = match end {
+            BlockEnd::Completed => CellState::Completed,
+            BlockEnd::Failed => CellState::Failed,
+            BlockEnd::Skipped => CellState::FoundDone,
+        };
+        if let Some(cells) = self.cells.get_mut(block.task.index()) {
+            cells.set(block.index, state);
         }
     }
 
@@ -139,19 +146,7 @@ impl Recorder {
         if back.has_succeeded {
             let seconds = back.duration.as_secs_f64();
             self.tasks[task].push(back.block.index, back.worker, seconds, back.measurement);
-            self.keep_duration(back.block, seconds as f32);
-        }
-    }
-
-    #[inline]
-    fn keep_duration(&mut self, block: BlockRef, duration: f32) {
-        if let Durations::Kept { blocks, seconds } = &mut self.durations[block.task.index()] {
-            if seconds.is_empty() {
-                *seconds = vec![f32::NAN; *blocks as usize];
-            }
-            if let Some(cell) = seconds.get_mut(block.index as usize) {
-                *cell = duration;
-            }
+            self.cells[task].set_seconds(back.block.index, seconds as f32);
         }
     }
 
@@ -178,21 +173,14 @@ impl Recorder {
         RunStats {
             per_task,
             per_worker: merge(&self.tally, known),
-            bin_seconds: width,
-            throughput: self.throughput.iter().map(|timeline| timeline.bins_of(width)).collect(),
-            lanes: self.lanes.bins(width).into_iter().map(lane).collect(),
-            spans,
-            spans_left_out,
-            durations: self.durations.iter().map(Durations::seconds).collect(),
-        }
-    }
-}
-
-impl Durations {
-    fn seconds(&self) -> Vec<f32> {
-        match self {
-            Self::TooMany => Vec::new(),
-            Self::Kept { seconds, .. } => seconds.clone(),
+            history: History {
+                bin_seconds: width,
+                throughput: self.throughput.iter().map(|timeline| timeline.bins_of(width)).collect(),
+                lanes: self.lanes.bins(width).into_iter().map(lane).collect(),
+                spans,
+                spans_left_out,
+            },
+            cells: self.cells.clone(),
         }
     }
 }
@@ -216,7 +204,7 @@ mod tests {
     /// A run in virtual time: two workers take turns, block `i` takes `seconds(i)`.
     fn run(blocks: u32, seconds: impl Fn(u32) -> f64) -> RunStats {
         let pipeline = pipeline(&[i64::from(blocks)]);
-        let mut recorder = Recorder::new(&pipeline);
+        let mut recorder = Recorder::new(&pipeline, &[]);
         let mut clocks = [Duration::ZERO; 2];
         for index in 0..blocks {
             let (worker, duration) = (index as usize % 2, Duration::from_secs_f64(seconds(index)));
@@ -251,11 +239,11 @@ mod tests {
             stats.per_worker.iter().map(|worker| worker.blocks_processed).collect::<Vec<_>>(),
             [50, 50]
         );
-        assert_eq!(stats.throughput[0].iter().sum::<f64>(), 100.0);
-        assert_eq!((stats.spans.len(), stats.spans_left_out), (100, 0));
-        assert_eq!(stats.durations[0].iter().filter(|seconds| seconds.is_nan()).count(), 1);
-        for lane in &stats.lanes {
-            let busy: f64 = lane.busy.iter().sum::<f64>() * stats.bin_seconds;
+        assert_eq!(stats.history.throughput[0].iter().sum::<f64>(), 100.0);
+        assert_eq!((stats.history.spans.len(), stats.history.spans_left_out), (100, 0));
+        assert_eq!(stats.cells[0].seconds.iter().filter(|seconds| seconds.is_nan()).count(), 1);
+        for lane in &stats.history.lanes {
+            let busy: f64 = lane.busy.iter().sum::<f64>() * stats.history.bin_seconds;
             assert!((busy - 100.0).abs() < 1e-6, "{busy}");
         }
     }
@@ -264,10 +252,13 @@ mod tests {
     fn long_runs_are_recorded_in_bounded_memory() {
         let stats = run(200_000, |_| 0.001);
         assert_eq!(stats.per_task[0].blocks_processed, 200_000);
-        assert!(stats.spans.len() as u64 + stats.spans_left_out == 200_000 && stats.spans_left_out > 0);
-        assert!(stats.throughput[0].len() <= 512 && stats.lanes[0].busy.len() <= 512);
+        assert!(
+            stats.history.spans.len() as u64 + stats.history.spans_left_out == 200_000
+                && stats.history.spans_left_out > 0
+        );
+        assert!(stats.history.throughput[0].len() <= 512 && stats.history.lanes[0].busy.len() <= 512);
         let huge = pipeline(&[1 << 40]);
-        let mut recorder = Recorder::new(&huge);
+        let mut recorder = Recorder::new(&huge, &[]);
         recorder.returned(&Return {
             block: BlockRef { task: TaskId(0), index: 1 << 39 },
             worker: None,
@@ -276,6 +267,6 @@ mod tests {
             measurement: None,
             at: Duration::from_secs(2),
         });
-        assert_eq!(recorder.finish(&huge, &[]).durations, [Vec::<f32>::new()]);
+        assert_eq!(recorder.finish(&huge, &[]).cells, [Cells::default()]);
     }
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 from daisy import _core
 from daisy._errors import RunFailed
+from daisy._stats import RunStats
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,11 @@ class RunResult:
         outcome: _core.RunOutcome,
         *,
         wall_seconds: float = 0.0,
-        tracking: Mapping[str, Any] | None = None,
     ) -> None:
         self._outcome = outcome
         self.states: dict[str, _core.TaskState] = dict(outcome.states)
         self.cancelled = outcome.cancelled
         self.wall_seconds = wall_seconds
-        self.tracking_summary: dict[str, Any] = dict(tracking or {})
 
     def __bool__(self) -> bool:
         return self._outcome.has_succeeded
@@ -111,6 +112,21 @@ class RunResult:
 
     def __hash__(self) -> int:
         return id(self)
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads(self._outcome.stats())
+        return facts
+
+    @cached_property
+    def stats(self) -> RunStats:
+        """What was counted and measured, per task and per worker."""
+        return RunStats.of(self._facts)
+
+    @property
+    def tracking_summary(self) -> dict[str, Any]:
+        """What was measured, in the form of ``Server.last_tracking_summary`` of daisy 2.0.0."""
+        return self.stats.as_tracking_summary()
 
     @property
     def failed(self) -> BlockIds:

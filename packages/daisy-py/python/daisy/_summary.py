@@ -7,13 +7,25 @@ from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
 from daisy import logging
+from daisy._resource_table import resource_table
 
 if TYPE_CHECKING:
     from daisy import _core
     from daisy._result import RunResult
 
 _COLUMNS = ("blocks", "completed", "skipped", "failed", "orphaned")
-_ASCII = {"✔": "ok", "✗": "x", "∅": "o", "…": "...", "─": "-", "×": "x", "—": "-"}
+_ASCII = {
+    "✔": "ok",
+    "✗": "x",
+    "∅": "o",
+    "…": "...",
+    "─": "-",
+    "×": "x",
+    "—": "-",
+    "∠": "/",
+    "≈": "~",
+    "«": "<<",
+}
 
 
 def summary_of(result: RunResult, heading: str = "Execution Summary") -> str:
@@ -29,7 +41,7 @@ def print_summary(
     result: RunResult, stream: IO[str] | None = None, *, interrupted: bool = False
 ) -> None:
     """Print the summary of a run; a terminal that knows only ASCII gets ASCII."""
-    text = summary_of(result)
+    text = summary_of(result) + resource_table(result.stats)
     if interrupted:
         text = "\nRun interrupted; counts at shutdown:\n" + text
     stream = sys.stdout if stream is None else stream
