@@ -92,6 +92,7 @@ def workers(request: Request) -> Figures:
         "seconds": cost.seconds,
         "blocks_per_second": count / cost.seconds,
         "driver_cpu_us_per_block": cost.cpu_seconds / count * 1e6,
+        "worker_cpu_us_per_block": cost.worker_cpu_seconds / count * 1e6,
     }
 
 
@@ -118,6 +119,7 @@ def scheduler(request: Request) -> Figures:
         require(drain(task, ["work"], int(limit)), int(limit))
     return {
         "seconds": cost.seconds,
+        "cpu_seconds": cost.cpu_seconds,
         "blocks_per_second": limit / cost.seconds,
         "mib_per_million_blocks": cost.rss_mib / limit * 1e6,
     }
@@ -135,6 +137,7 @@ def chain(request: Request) -> Figures:
             require(drain(pipeline, names[::-1], count), count)
     return {
         "seconds": cost.seconds,
+        "cpu_seconds": cost.cpu_seconds,
         "blocks_per_second": count / cost.seconds,
         "rss_mib": cost.rss_mib,
     }
@@ -154,7 +157,7 @@ def resume(request: Request) -> Figures:
     with spent() as cost:
         states = daisy.run_blockwise(task, progress=False, summary=False, return_states=True)
     require(states["work"].skipped_count, count)
-    return {"seconds": cost.seconds}
+    return {"seconds": cost.seconds, "cpu_seconds": cost.cpu_seconds}
 
 
 def _never(_block: daisy.Block) -> None:

@@ -29,11 +29,13 @@ class Spent:
     Attributes:
         seconds: Wall time.
         cpu_seconds: CPU time of this process, user and system, without its children.
+        worker_cpu_seconds: CPU time of its children that have ended.
         rss_mib: Growth of the largest resident size this process ever had.
     """
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    worker_cpu_seconds: float = 0.0
     rss_mib: float = 0.0
 
 
@@ -41,16 +43,24 @@ class Spent:
 def spent() -> Iterator[Spent]:
     """Measure the body of the ``with`` statement."""
     result = Spent()
-    rss, cpu, clock = peak_rss_mib(), time.process_time(), time.perf_counter()
+    rss, children = peak_rss_mib(), children_cpu_seconds()
+    cpu, clock = time.process_time(), time.perf_counter()
     yield result
     result.seconds = time.perf_counter() - clock
     result.cpu_seconds = time.process_time() - cpu
+    result.worker_cpu_seconds = children_cpu_seconds() - children
     result.rss_mib = peak_rss_mib() - rss
 
 
 def peak_rss_mib() -> float:
     """The largest resident size this process ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_BYTES / _MEBIBYTE
+
+
+def children_cpu_seconds() -> float:
+    """CPU time, user and system, of the children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def require(count: int, expected: int) -> None:
