@@ -31,9 +31,7 @@ def write_script(folder: Path, text: str, name: str = "script.py") -> Path:
     return path
 
 
-def start(
-    arguments: list[str], folder: Path, **environment: str
-) -> subprocess.Popen[str]:
+def start(arguments: list[str], folder: Path, **environment: str) -> subprocess.Popen[str]:
     """An interpreter with these arguments in this folder."""
     return subprocess.Popen(
         [sys.executable, *arguments],

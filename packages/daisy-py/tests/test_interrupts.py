@@ -36,7 +36,9 @@ def begin(folder: Path, options: str, workers: int = 2) -> subprocess.Popen[str]
     return process
 
 
-def wait_until(condition: object, process: subprocess.Popen[str] | None = None, seconds: float = 30) -> None:
+def wait_until(
+    condition: object, process: subprocess.Popen[str] | None = None, seconds: float = 30
+) -> None:
     """Poll until something is so."""
     limit = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
