@@ -34,16 +34,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]
 
 VERSION = 1
 NO_WORKER = 2**64 - 1
 
 # Types of messages.
 HELLO, PROOF, REGISTER, REPORTS, RETURN, DRAINING, HEARTBEAT, GOODBYE = range(1, 9)
-CHALLENGE, SERVER_PROOF, WELCOME, GRANTS, DISMISS, KILL, SERVER_HEARTBEAT, REFUSED, REPORT_REFUSED = (
-    range(17, 26)
-)
+(
+    CHALLENGE,
+    SERVER_PROOF,
+    WELCOME,
+    GRANTS,
+    DISMISS,
+    KILL,
+    SERVER_HEARTBEAT,
+    REFUSED,
+    REPORT_REFUSED,
+) = range(17, 26)
 
 Box = tuple[list[int], list[int]]
 """Begin and end, per axis."""
