@@ -17,7 +17,10 @@ impl Scheduler {
         for _ in 0..self.fleet.task(id).line.len() {
             let left = self.frontier.task(id).state.counters();
             if left.waiting + left.ready == 0 {
-                self.dismiss_idle(id, actions);
+                // Where attempts fail, the last ones may want another worker than the one that is left.
+                let may_be_retried = self.frontier.pipeline().task(id).options().retry.max_retries > 0;
+                let spare = usize::from(left.failed_attempts > 0 && may_be_retried);
+                self.dismiss_idle(id, spare, actions);
                 return;
             }
             if self.frontier.task(id).grantable() == 0 && !self.frontier.is_behind(id) {
@@ -120,12 +123,18 @@ impl Scheduler {
         }
     }
 
-    /// Tells workers that hold nothing to end.
-    pub(super) fn dismiss_idle(&mut self, id: TaskId, actions: &mut Vec<Action>) {
+    /// Tells workers that hold nothing to end, but for the `spare` that were idle first.
+    pub(super) fn dismiss_idle(&mut self, id: TaskId, spare: usize, actions: &mut Vec<Action>) {
+        let mut kept = Vec::new();
         while let Some(worker) = self.next_idle(id) {
+            if kept.len() < spare {
+                kept.push(worker);
+                continue;
+            }
             self.set_phase(worker, Phase::Dismissed);
             actions.push(Action::Dismiss { worker });
         }
+        kept.into_iter().for_each(|worker| self.join_line(worker));
     }
 
     /// Tells workers that hold nothing to end while there are more than there may be.

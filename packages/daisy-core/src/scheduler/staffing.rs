@@ -83,7 +83,7 @@ impl Scheduler {
         for id in pipeline.task_ids() {
             let holds = !pipeline.task(id).options().requires.is_empty();
             if holds && !self.fleet.task(id).line.is_empty() && self.frontier.task(id).grantable() == 0 {
-                self.dismiss_idle(id, actions);
+                self.dismiss_idle(id, 0, actions);
             }
         }
     }

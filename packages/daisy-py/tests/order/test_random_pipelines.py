@@ -89,6 +89,7 @@ def meet(one: Box, other: Box) -> bool:
     )
 
 
+@pytest.mark.filterwarnings("ignore:task .* has no blocks:UserWarning")
 @given(pipeline=pipelines(), data=st.data())
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_order_of_releases_keeps_the_order_of_conflicts(
