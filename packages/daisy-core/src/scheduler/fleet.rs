@@ -61,6 +61,7 @@ impl TaskFleet {
     /// Notes that a worker ended badly, and how long to wait before the next.
     pub(super) fn note_death(&mut self, cause: &Arc<str>, now: Now) {
         self.deaths_in_row += 1;
+        self.pace.note_death();
         self.note_error(cause);
         let doublings = (self.deaths_in_row - 1).min(20);
         // The first replacement comes at once: one lost worker is nothing unusual.

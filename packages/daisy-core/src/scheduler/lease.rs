@@ -9,6 +9,11 @@ use crate::ids::BlockRef;
 /// Work that a worker may hold ahead: enough to hide the way there and back, too little to hoard.
 const AHEAD: Duration = Duration::from_millis(2);
 
+/// Blocks that must end well after a death before workers hold more than one again. What a dead worker had
+/// done and not yet reported is not known; one that holds a single block has nothing unreported, so that a
+/// death is charged to the block that was being worked on.
+const CAREFUL_BLOCKS: u32 = 256;
+
 /// The right of one worker to one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
@@ -79,11 +84,14 @@ impl Leases {
 pub(super) struct Pace {
     /// Exponentially weighted mean of the duration; `None` before the first return.
     mean: Option<f64>,
+    /// Blocks that must still end well before workers may hold more than one.
+    careful_for: u32,
 }
 
 impl Pace {
     #[inline]
     pub(super) fn note(&mut self, duration: Duration) {
+        self.careful_for = self.careful_for.saturating_sub(1);
         let seconds = duration.as_secs_f64();
         self.mean = Some(match self.mean {
             // Quick to see that blocks became long, slow to believe that they became short.
@@ -93,11 +101,15 @@ impl Pace {
         });
     }
 
+    pub(super) const fn note_death(&mut self) {
+        self.careful_for = CAREFUL_BLOCKS;
+    }
+
     /// Most blocks that one of `workers` may hold while `ready` are to be had: one, unless blocks are short
     /// and there are enough of them for the others.
     #[inline]
     pub(super) fn credit(&self, capacity: u32, ready: u64, workers: usize) -> usize {
-        let Some(mean) = self.mean else { return 1 };
+        let Some(mean) = self.mean.filter(|_| self.careful_for == 0) else { return 1 };
         let ahead = (AHEAD.as_secs_f64() / mean.max(1e-9)) as u64;
         let share = ready / (2 * workers.max(1) as u64);
         ahead.min(share).clamp(1, u64::from(capacity.max(1))) as usize
