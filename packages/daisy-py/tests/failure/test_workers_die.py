@@ -226,3 +226,22 @@ def test_a_requirement_larger_than_the_budget_is_an_error_before_the_start() -> 
 
     with pytest.raises(ValueError, match="gpu"):
         run(blocks(2, process, requires={"gpu": 2}), resources={"gpu": 1})
+
+
+def test_the_cause_of_a_death_is_this_worker_s_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs are appended to from run to run; the last lines of another run are not the cause."""
+    monkeypatch.chdir(tmp_path)
+
+    def complain(block: daisy.Block) -> None:
+        os.write(2, b"the disk of the first run is full\n")
+        os._exit(1)
+
+    def die(block: daisy.Block) -> None:
+        os._exit(1)
+
+    first = run(blocks(1, complain, max_retries=0))
+    assert "first run" in first.states["t"].last_worker_error
+    second = run(blocks(1, die, max_retries=0))
+    assert "first run" not in second.states["t"].last_worker_error

@@ -27,6 +27,7 @@ _PIPE_BYTES = 60_000
 class _Worker:
     process: subprocess.Popen[bytes]
     log: Path | None
+    log_begin: int
     cancelled: bool = False
     kill_at: float | None = None
 
@@ -50,7 +51,7 @@ class ProcessLauncher:
         handles = []
         for worker, context in list(zip(spec.workers, spec.contexts, strict=True))[:n]:
             try:
-                process, log = self._start(worker, context, spec)
+                started = self._start(worker, context, spec)
             except OSError as error:
                 if handles:
                     break
@@ -58,16 +59,16 @@ class ProcessLauncher:
                     f"a worker process for task {spec.task_id!r} cannot be started: {error}",
                     retryable=True,
                 ) from error
-            self._workers[str(worker)] = _Worker(process, log)
-            handles.append(Handle(self.name, str(worker), str(process.pid)))
+            self._workers[str(worker)] = started
+            handles.append(Handle(self.name, str(worker), str(started.process.pid)))
         return handles
 
-    def _start(
-        self, worker: int, context: str, spec: WorkerSpec
-    ) -> tuple[subprocess.Popen[bytes], Path | None]:
+    def _start(self, worker: int, context: str, spec: WorkerSpec) -> _Worker:
         env = {**os.environ, **spec.env, **spec.secret_env, CONTEXT_VARIABLE: context}
         with contextlib.ExitStack() as opened:
             files, log = self._open_logs(worker, spec, opened)
+            # Logs are appended to: what an earlier run wrote is not this worker's last word.
+            log_begin = files[1].tell() if files else 0
             piped = subprocess.PIPE if files is None or spec.log_mode == "both" else None
             if spec.log_mode == "console" and files is None:
                 piped = None
@@ -86,7 +87,7 @@ class ProcessLauncher:
                 self._console.tee(process, files)
                 opened.pop_all()
         _feed(process, spec.payload)
-        return process, log
+        return _Worker(process, log, log_begin)
 
     def _open_logs(
         self, worker: int, spec: WorkerSpec, opened: contextlib.ExitStack
@@ -141,7 +142,7 @@ class ProcessLauncher:
         worker = self._workers.get(handle.launch_id)
         if worker is None or worker.log is None:
             return ""
-        return tail_of(worker.log, n)
+        return tail_of(worker.log, n, worker.log_begin)
 
     def forget(self, handle: Handle) -> None:
         """A worker that ended will not be asked for again."""
@@ -170,12 +171,12 @@ def reason_of(code: int) -> str:
         return f"signal {-code}"
 
 
-def tail_of(path: Path, lines: int, most_bytes: int = 8192) -> str:
-    """The last lines of a file."""
+def tail_of(path: Path, lines: int, begin: int = 0, most_bytes: int = 8192) -> str:
+    """The last lines of what was written to a file after its first ``begin`` bytes."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - most_bytes))
+            file.seek(max(begin, size - most_bytes))
             text = file.read().decode(errors="replace")
     except OSError:
         return ""
