@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +16,7 @@ pytest.importorskip("nilearn")
 pytest.importorskip("scipy")
 
 from daisy.demo import main
-from demo_runs import assert_refused, demo, make_input
+from demo_runs import assert_refused, command, demo, make_input, said
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,32 @@ def test_output_folder_without_permission(tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
     assert_refused(demo("--input", source, "--output", folder / "out"), "cannot write")
+
+
+@pytest.mark.parametrize("size", ["256k", "640k"])
+def test_small_disk(tmp_path: Path, size: str) -> None:
+    """Too small from the start, and large enough to begin with; then with room, it goes on."""
+    source = make_input(tmp_path / "volume.zarr")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = f"mount -t tmpfs -o size={size} none {disk}"
+    isolate = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*isolate, mount], check=False).returncode:
+        pytest.skip("this user may not mount a file system")
+    arguments = ["--input", str(source), "--output", str(disk / "out"), "--block-shape", "16,20,24"]
+    full = shlex.join(command(*arguments))
+    grow = f"mount -o remount,size=32m {disk}"
+    for script, code in ((full, 2), (f"{full}; {grow} && {full}", 0)):
+        run = subprocess.run(
+            [*isolate, f"{mount} && {{ {script}; }}"],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert run.returncode == code, said(run)
+        assert "no space" in run.stderr.lower(), said(run)
+        assert "Traceback" not in run.stdout + run.stderr, said(run)
 
 
 def test_no_space(
