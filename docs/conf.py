@@ -27,6 +27,7 @@ extensions = [
 exclude_patterns = ["_build", "generated"]
 templates_path: list[str] = []
 html_static_path = ["_static"]
+html_css_files = ["daisy.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
