@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 import nox
@@ -24,6 +25,16 @@ BACKEND = ROOT / "packages/daisy-build"
 PYTHON_TESTS = ["packages/daisy-py/tests", "packages/daisy-build/tests", "tests"]
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 BACKEND_PROJECT = nox.project.load_toml(BACKEND / "pyproject.toml")
+
+
+def fitting_extras() -> list[str]:
+    """Return the extras that the tests can have: free-threaded Python lacks wheels of some."""
+    return [] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["demo"]
+
+
+def fitting_groups() -> list[str]:
+    """Return the groups of the tests of daisy that have wheels for this Python."""
+    return ["test", "stores"] if fitting_extras() else ["test"]
 
 
 def group(*names: str) -> list[str]:
@@ -62,9 +73,8 @@ def tests(session: nox.Session) -> None:
     """Build everything, run the Rust and Python tests; with arguments, only `pytest ARGUMENTS`."""
     if not session.posargs:
         cargo(session, "test", "--quiet", "--package", "daisy-core")
-    install_editable(
-        session, "demo", requirements=[*group("test", "workflows"), *backend_group("test")]
-    )
+    requirements = [*group(*fitting_groups(), "workflows"), *backend_group("test")]
+    install_editable(session, *fitting_extras(), requirements=requirements)
     quick = ["-m", "not soak and not slow", *existing(*PYTHON_TESTS)]
     session.run("pytest", *(session.posargs or quick))
 
@@ -292,7 +302,7 @@ def clients(session: nox.Session) -> None:
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Measure what the tests reach: branches of the Python package, lines of the Rust crate."""
-    install_editable(session, "demo", requirements=group("test", "coverage"))
+    install_editable(session, "demo", requirements=group("test", "stores", "coverage"))
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", "packages/daisy-py/tests", *session.posargs)
     session.run("coverage", "combine", "--quiet")

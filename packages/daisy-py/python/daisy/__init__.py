@@ -17,7 +17,9 @@ from daisy._core import __version__
 if TYPE_CHECKING:
     from funlib.geometry import Coordinate, Roi
 
-    from daisy import errors, launchers, logging
+    from daisy import errors as errors
+    from daisy import launchers as launchers
+    from daisy import logging
     from daisy._block import profile_block
     from daisy._block_status import BlockStatus
     from daisy._client import Client
