@@ -58,11 +58,13 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
     groups = project["dependency-groups"]
     base = _declared(project["project"]["dependencies"])
     demo = base | _declared(project["project"]["optional-dependencies"]["demo"])
+    report = base | _declared(project["project"]["optional-dependencies"]["report"])
     test = demo | _declared(groups["test"]) | _declared(groups["workflows"])
     backend_test = _declared(backend["dependency-groups"]["test"])
     backend_base = _declared(backend["project"]["dependencies"])
     return [
         (r"packages/daisy-py/python/daisy/demo/.*", demo),
+        (r"packages/daisy-py/python/daisy/_report/.*", report),
         (r"packages/daisy-py/python/.*", base),
         (r"packages/daisy-py/tests/compat/clients/.*", test | _clients(groups)),
         (r"packages/daisy-py/tests/.*", demo | _declared(groups["test"] + groups["stores"])),

@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"daisy {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     commands.add_parser("demo", help="segment a human brain, block by block", add_help=False)
+    commands.add_parser("report", help="make a page of what a run was like", add_help=False)
     worker = commands.add_parser(
         "worker", help="process blocks of a run that goes on, with the function at MODULE:NAME"
     )
@@ -29,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["demo"]:
         # The demo has options of its own.
         return int(importlib.import_module("daisy.demo").main(arguments[1:]) or 0)
+    if arguments[:1] == ["report"]:
+        return int(importlib.import_module("daisy._report.command").main(arguments[1:]))
     options = parser.parse_args(arguments)
     return _run_worker(options.function, options.context)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, overload
 
 from daisy import _core
@@ -89,6 +92,7 @@ class RunResult:
         states: The final :class:`daisy.TaskState` of each task, by name, in the order in which data flows.
         cancelled: Whether the run was interrupted.
         wall_seconds: How long it took.
+        ended: When it ended.
     """
 
     def __init__(
@@ -96,11 +100,17 @@ class RunResult:
         outcome: _core.RunOutcome,
         *,
         wall_seconds: float = 0.0,
+        tasks: Mapping[str, tuple[int, dict[str, Any]]] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._outcome = outcome
         self.states: dict[str, _core.TaskState] = dict(outcome.states)
         self.cancelled = outcome.cancelled
         self.wall_seconds = wall_seconds
+        self.ended = datetime.now(UTC)
+        # Position and settings of each task, and settings of the run, for the report.
+        self._tasks = dict(tasks or {})
+        self._settings = dict(settings or {})
 
     def __bool__(self) -> bool:
         return self._outcome.has_succeeded
@@ -127,6 +137,28 @@ class RunResult:
     def tracking_summary(self) -> dict[str, Any]:
         """What was measured, in the form of ``Server.last_tracking_summary`` of daisy 2.0.0."""
         return self.stats.as_tracking_summary()
+
+    def report(self) -> dict[str, Any]:
+        """Everything that is known of the run, as a dictionary that can be written as JSON."""
+        from daisy._report import build  # noqa: PLC0415 - most runs are not reported
+
+        return build(self)
+
+    def save_json(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`report` to a file, of which ``daisy report`` makes a page."""
+        from daisy._report import to_json  # noqa: PLC0415
+
+        Path(path).write_text(to_json(self), "utf-8")
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as one page that needs no network: states, throughput, times, workers, blocks, errors.
+
+        Raises:
+            ImportError: Plotly is not installed; it comes with ``daisy-py[report]``.
+        """
+        from daisy._report import to_html  # noqa: PLC0415
+
+        Path(path).write_text(to_html(self.report()), "utf-8")
 
     @property
     def failed(self) -> BlockIds:

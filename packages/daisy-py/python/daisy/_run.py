@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 from daisy import _core, _script, _task_arguments, logging
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
 from daisy._progress import Watch, observer_of
+from daisy._report.facts import REPORT_FILE, settings_of
 from daisy._result import RunResult
 from daisy._settings import HOST_VARIABLE
 from daisy._stores import open_stores
@@ -179,6 +180,20 @@ class _Arguments:
         self.worker_processes = worker_processes
         self.stores: list[_core.TrackingStore | None] = []
 
+    def result(self, outcome: _core.RunOutcome, wall_seconds: float) -> RunResult:
+        """What the run came to, with what it was asked to be; its report is left beside the logs."""
+        settings = {
+            "resources": self.resources,
+            "host": self.host,
+            "worker_processes": self.worker_processes,
+            "block_tracking": self.block_tracking,
+        }
+        result = RunResult(
+            outcome, wall_seconds=wall_seconds, tasks=settings_of(self.tasks), settings=settings
+        )
+        _leave_report(result)
+        return result
+
     def options(self, *, resources: dict[str, int], all_local: bool) -> _core.RunOptions:
         """The same for the core."""
         return _core.RunOptions(
@@ -220,7 +235,7 @@ def _run_serially(arguments: _Arguments) -> RunResult:
             [task.check_function for task in arguments.tasks],
         )
         watch.end(outcome.states)
-    result = RunResult(outcome, wall_seconds=time.monotonic() - started)
+    result = arguments.result(outcome, time.monotonic() - started)
     if error is not None:
         if isinstance(error, KeyboardInterrupt):
             _attach(error, result)
@@ -248,7 +263,7 @@ def _run_with_workers(arguments: _Arguments) -> RunResult:
             interrupt = error
         outcome = driver.end(cancel=interrupt is not None)
         watch.end(outcome.states)
-    result = RunResult(outcome, wall_seconds=time.monotonic() - started)
+    result = arguments.result(outcome, time.monotonic() - started)
     if arguments.summary:
         print_summary(result, interrupted=isinstance(interrupt, KeyboardInterrupt))
     if interrupt is not None:
@@ -256,6 +271,18 @@ def _run_with_workers(arguments: _Arguments) -> RunResult:
         raise interrupt
     logging.logger.debug("run ended after %.3f s", result.wall_seconds)
     return result
+
+
+def _leave_report(result: RunResult) -> None:
+    """Write the report where the workers' logs are, if there are any."""
+    basedir = logging.get_log_basedir()
+    if basedir is None or not basedir.is_dir():
+        return
+    try:
+        result.save_json(basedir / REPORT_FILE)
+    except OSError as error:
+        # The run is worth more than its report.
+        logging.logger.debug("the report could not be left in %s: %s", basedir, error)
 
 
 def _attach(error: BaseException, result: RunResult) -> None:
