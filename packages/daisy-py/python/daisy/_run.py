@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, Literal, overload
 
 from daisy import _core, _script, _task_arguments, logging
+from daisy._mask import mask_bytes
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
 from daisy._progress import Watch, observer_of
 from daisy._report.facts import REPORT_FILE, settings_of
@@ -201,10 +202,7 @@ class _Arguments:
             host=self.host,
             ports=self.ports,
             all_local=all_local,
-            masks=[
-                None if task._skip_mask is None else task._skip_mask.tobytes()
-                for task in self.tasks
-            ],
+            masks=[mask_bytes(task) for task in self.tasks],
             stores=self.stores,
             measures=[task.resource_tracking for task in self.tasks],
             connect_timeout=timedelta(seconds=120),

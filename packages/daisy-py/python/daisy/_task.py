@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from daisy import _core, _task_arguments, _tracking
+from daisy._mask import mask_argument
 from daisy._task_function import FunctionKind, kind_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ class Task:
         resource_tracking: Whether time, memory and I/O of each block are measured.
         requires: What each worker needs of the run's ``resources``, such as ``{"gpu": 1}``.
         max_worker_restarts: Deaths of workers in a row, with no block completed between, that are replaced.
-        skip_mask: Array with one cell per block; blocks whose cell is not zero are skipped.
+        skip_mask: Blocks that are skipped: an array with one cell per block, not zero where it is skipped; the path of
+            a zarr array of that kind; or a function that says of a ROI whether all blocks that write in it are skipped
+            (True), none is (False), or some are (None: it is asked again of halves).
         tracking_path: Folder that remembers which blocks are done; None for one in
             ``daisy.set_tracking_basedir(...)`` if that is set, False for none.
         launcher: How workers start: a name (``"process"``, ``"thread"``, a plugin's) or an object.
@@ -123,7 +126,7 @@ class Task:
         )
         self._task_id = task_id
         self.process_function = process_function
-        self._skip_mask = arguments.skip_mask(skip_mask, self._plan.block_grid_shape)
+        self._skip_mask = mask_argument(skip_mask, self._plan.block_grid_shape)
         self._tracking_path = _tracking.path_argument(tracking_path, done_marker_path)
         self._resource_tracking = arguments.flag("resource_tracking", resource_tracking)
         self._launcher = _launcher(
@@ -260,8 +263,9 @@ class Task:
 
     @property
     def skip_mask(self) -> Any:
-        """A copy of the mask, or None."""
-        return None if self._skip_mask is None else self._skip_mask.copy()
+        """A copy of the mask, the function that says it, or None."""
+        mask = self._skip_mask
+        return mask if mask is None or callable(mask) else mask.copy()
 
     @property
     def upstream_tasks(self) -> list[Task]:

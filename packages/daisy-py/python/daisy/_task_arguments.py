@@ -77,21 +77,3 @@ def requirements(argument: str, value: object) -> dict[str, int]:
             refuse(TypeError, argument, value, expected)
         amounts[key] = count(f"{argument}[{key!r}]", amount, least=0, most=2**63 - 1)
     return amounts
-
-
-def skip_mask(value: object, grid_shape: list[int]) -> Any:
-    """The mask as a C-ordered boolean array with one cell per block; a cell that is not zero is skipped."""
-    if value is None:
-        return None
-    import numpy  # noqa: PLC0415 - only those who use masks need NumPy
-
-    mask = numpy.asarray(value)
-    if mask.dtype.kind not in "biufc":
-        refuse(TypeError, "skip_mask", mask.dtype, "an array of booleans or numbers")
-    if list(mask.shape) != grid_shape:
-        raise ValueError(
-            f"argument 'skip_mask': expected one cell per block, shape {tuple(grid_shape)}, "
-            f"got shape {tuple(mask.shape)}"
-        )
-    # Compared and not cast, so that 0.5 is not taken for zero.
-    return numpy.array(mask != 0, dtype=bool, order="C")
