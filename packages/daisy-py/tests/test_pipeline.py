@@ -55,9 +55,9 @@ def test_what_is_wrong() -> None:
 
 
 def test_a_deep_chain_of_upstream_tasks_runs() -> None:
-    with pytest.warns(DeprecationWarning):
-        last = task("t0")
-        for number in range(1, 1500):
+    last = task("t0")
+    for number in range(1, 1500):
+        with pytest.warns(DeprecationWarning, match="upstream_tasks"):
             last = task(f"t{number}", upstream_tasks=[last])
     states = daisy.run_blockwise(
         [last], multiprocessing=False, progress=False, summary=False, return_states=True

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import daisy
+import numpy
 import pytest
 
 TOTAL, READ, WRITE = (
@@ -174,8 +175,6 @@ def test_former_spellings_say_the_new_word_at_the_callers_line() -> None:
 
 
 def test_a_mask_is_compared_and_not_cast() -> None:
-    import numpy
-
     mask = numpy.zeros((3, 3))
     mask[1, 1] = 0.5
     task = make(skip_mask=mask)

@@ -93,6 +93,9 @@ _HOMES = {
     "set_tracking_basedir": "daisy._tracking",
 }
 
+# Modules of daisy 1.x, such as daisy.client, lie apart from those of today.
+__path__.append(f"{__path__[0]}/_v1")
+
 _MODULES = frozenset({"errors", "launchers", "logging", "testing"})
 
 # Spellings of daisy 1.x and former names of 2.0.0.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from daisy._pipeline import PipelineLike
+from daisy._progress import FormerObservers
 
 
 def warn(former: str, instead: str, *, stacklevel: int = 3) -> None:
@@ -45,11 +46,38 @@ def apply_former_arguments(former: dict[str, Any], max_workers: int) -> int:
     return max_workers
 
 
+class ServerObserver:
+    """Hears of a run in daisy 1.x; override what you need and pass it to ``Server.register_observer``."""
+
+    def __init__(self, server: Any = None) -> None:
+        if server is not None:
+            server.register_observer(self)
+
+    def on_task_start(self, task_id: str, task_state: Any) -> None:
+        """A task begins."""
+
+    def on_acquire_block(self, task_id: str, task_state: Any) -> None:
+        """Blocks of a task were given out; told at most twice a second."""
+
+    def on_release_block(self, task_id: str, task_state: Any) -> None:
+        """Blocks of a task came back; told at most twice a second."""
+
+    def on_block_failure(self, block: Any, exception: Any, context: Any) -> None:
+        """Not called any more: failures are in the result of the run."""
+
+    def on_task_done(self, task_id: str, task_state: Any) -> None:
+        """A task has ended."""
+
+    def on_server_exit(self) -> None:
+        """The run has ended."""
+
+
 class SerialServer:
     """``SerialServer`` of daisy 1.x: ``run_blockwise(multiprocessing=False)``."""
 
     def __init__(self) -> None:
         warn("SerialServer()", "run_blockwise(multiprocessing=False)")
+        self._observers: list[Any] = []
 
     def run_blockwise(self, tasks: PipelineLike, block_tracking: bool = True, **_: Any) -> Any:
         """Run in this process and return the states by task."""
@@ -58,14 +86,15 @@ class SerialServer:
         return run_blockwise(
             tasks,
             multiprocessing=False,
-            progress=False,
+            progress=FormerObservers(self._observers) if self._observers else False,
             summary=False,
             block_tracking=block_tracking,
             return_states=True,
         )
 
     def register_observer(self, observer: object) -> None:
-        """Observers of 1.x are not told; see ``run_blockwise(progress=observer)``."""
+        """Tell an observer of daisy 1.x of runs to come."""
+        self._observers.append(observer)
 
 
 def _set_done_marker_basedir(path: str | Path | None) -> None:

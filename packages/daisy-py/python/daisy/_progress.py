@@ -229,3 +229,52 @@ class Watch:
                     self._observer,
                     exc_info=True,
                 )
+
+
+class FormerObservers:
+    """Tells observers of daisy 1.x what an observer of today hears."""
+
+    def __init__(self, observers: list[Any], also: object | None = None) -> None:
+        self._observers = observers
+        self._also = also
+        self._last: dict[str, tuple[int, int]] = {}
+        self._done: set[str] = set()
+
+    def on_start(self, states: Mapping[str, Any]) -> None:
+        """The run begins."""
+        self._forward("on_start", states)
+        for task_id, state in states.items():
+            self._tell("on_task_start", task_id, state)
+
+    def on_progress(self, states: Mapping[str, Any]) -> None:
+        """Some time passed."""
+        self._forward("on_progress", states)
+        for task_id, state in states.items():
+            released = state.completed_count + state.failed_count
+            acquired = released + state.processing_count
+            before = self._last.get(task_id, (0, 0))
+            if acquired > before[0]:
+                self._tell("on_acquire_block", task_id, state)
+            if released > before[1]:
+                self._tell("on_release_block", task_id, state)
+            self._last[task_id] = (acquired, released)
+            if state.is_done() and task_id not in self._done:
+                self._done.add(task_id)
+                self._tell("on_task_done", task_id, state)
+
+    def on_finish(self, states: Mapping[str, Any]) -> None:
+        """The run has ended."""
+        self.on_progress(states)
+        self._forward("on_finish", states)
+        self._tell("on_server_exit")
+
+    def _tell(self, event: str, *arguments: Any) -> None:
+        for observer in self._observers:
+            method = getattr(observer, event, None)
+            if method is not None:
+                method(*arguments)
+
+    def _forward(self, event: str, states: Mapping[str, Any]) -> None:
+        method = getattr(self._also, event, None)
+        if method is not None:
+            method(states)

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 from daisy import _core, _script, _task_arguments, logging
 from daisy._mask import mask_bytes
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
-from daisy._progress import Watch, observer_of
+from daisy._progress import FormerObservers, Watch, observer_of
 from daisy._report.facts import REPORT_FILE, settings_of
 from daisy._result import RunResult
 from daisy._settings import HOST_VARIABLE
@@ -124,6 +124,11 @@ class Server:
         self.last_result: RunResult | None = None
         self.last_tracking_summary: dict[str, Any] = {}
         self.last_task_order: list[str] = []
+        self._observers: list[Any] = []
+
+    def register_observer(self, observer: object) -> None:
+        """Tell an observer of daisy 1.x of runs to come."""
+        self._observers.append(observer)
 
     def run_blockwise(
         self,
@@ -136,6 +141,8 @@ class Server:
         **options: Any,
     ) -> dict[str, _core.TaskState]:
         """Run with workers; returns the states of the tasks by name."""
+        if self._observers:
+            progress = FormerObservers(self._observers, observer_of(progress))
         result = run_blockwise(
             pipeline,
             resources=resources,

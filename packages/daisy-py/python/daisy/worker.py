@@ -133,3 +133,11 @@ def _configure_logging(settings: dict[str, Any] | None) -> None:
 
     logging.basicConfig(level=settings["root"], format=settings["format"])
     logging.getLogger("daisy").setLevel(settings["daisy"])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Worker":  # a class of daisy 1.x lived here
+        from daisy import _compat  # noqa: PLC0415 - only for spellings of 1.x
+
+        return _compat.Worker
+    raise AttributeError(f"module 'daisy.worker' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""The server of daisy 1.x."""
+
+from daisy import Server
+
+__all__ = ["Server"]
