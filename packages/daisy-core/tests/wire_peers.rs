@@ -179,7 +179,7 @@ fn workers_pass_a_crowd_that_takes_every_place() {
     rig.launch = Some(Box::new(|_, _| {}));
     rig.serve_until(|rig| rig.launched.len() == 2);
     let crowd: Vec<TcpStream> =
-        (0..700).map(|_| TcpStream::connect(&rig.run.addresses()[0]).unwrap()).collect();
+        (0..2000).map(|_| TcpStream::connect(&rig.run.addresses()[0]).unwrap()).collect();
     for (task, worker) in rig.launched.clone() {
         rig.start_worker(task, Some(worker));
     }
@@ -341,4 +341,43 @@ fn a_block_that_a_worker_leaves_behind_costs_an_attempt() {
     let (end, _) = rig.finish();
     let counters = end.outcome.tasks[0].state.counters();
     assert_eq!((counters.completed, counters.failed_attempts), (1, 1), "{:?}", end.outcome);
+}
+
+#[test]
+fn who_comes_back_takes_over_a_connection_that_seems_alive() {
+    let mut rig = Rig::start(chain(vec![task("a", 30, 0, workers(1))]), nothing());
+    rig.launch = Some(Box::new(|_, _| {}));
+    rig.serve_until(|rig| rig.launched.len() == 1);
+    let (mut old, welcome) = Peer::join(&rig.run, "a", Some(rig.launched[0].1));
+    let held = old.next_grants().unwrap();
+    let mut new = Peer::connect(&rig.run);
+    new.shake_hands(&rig.run, Some(welcome.worker));
+    new.register("a", 1, 4, held.clone());
+    let Some(ServerMessage::Welcome { reports_seen: 0, .. }) = new.receive() else { panic!() };
+    old.receive_all();
+    new.report(&held);
+    while let Some(grants) = new.next_grants() {
+        new.report(&grants);
+    }
+    let (end, _) = rig.finish();
+    let counters = end.outcome.tasks[0].state.counters();
+    assert_eq!((counters.completed, counters.returns, counters.refused_reports), (30, 30, 0));
+}
+
+#[test]
+fn last_words_of_an_ended_worker_are_heard() {
+    let mut rig = Rig::start(chain(vec![task("a", 1, 0, workers(1))]), nothing());
+    rig.launch = Some(Box::new(|_, _| {}));
+    rig.serve_until(|rig| rig.launched.len() == 1);
+    let worker = rig.launched[0].1;
+    let (mut peer, _) = Peer::join(&rig.run, "a", Some(worker));
+    let held = peer.next_grants().unwrap();
+    // Its launcher is faster than its connection.
+    rig.run.tell(daisy_core::run::Told::WorkerExited { worker, exit: exit(false, "code 1") });
+    rig.serve_until(|rig| rig.run.workers().iter().all(|view| view.worker == worker));
+    peer.report(&held);
+    drop(peer);
+    let (end, _) = rig.finish();
+    let counters = end.outcome.tasks[0].state.counters();
+    assert_eq!((counters.completed, counters.failed_attempts), (1, 0), "{:?}", end.outcome);
 }

@@ -9,7 +9,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
-use super::driver::{Admitted, Driver};
+use super::arriving::Admitted;
+use super::driver::Driver;
 use super::handshake::Framed;
 use super::outbox::Outbox;
 use crate::error::{Error, ErrorKind, Result};

@@ -5,23 +5,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustc_hash::FxHashSet;
 use tokio::sync::Notify;
 
 use super::board::Board;
 use super::entry::RunEnd;
+use super::leaving::Exits;
 use super::marking::Marking;
-use super::outbox::Outbox;
 use super::record::Record;
 use super::requests::{Note, Request, RequestQueue, Told};
 use super::sessions::Sessions;
-use crate::error::{Error, ErrorKind, Result};
-use crate::ids::{BlockRef, TaskId, WorkerId};
+use crate::error::Error;
+use crate::ids::{BlockRef, WorkerId};
 use crate::scheduler::{Action, Event, Now, Outcome, Scheduler};
 use crate::wire::{Grant, Report, ServerMessage};
-
-/// Most blocks that one worker may hold, whatever it asks for.
-const MOST_CAPACITY: u32 = 4096;
 
 /// The scheduler and everything its actions act on. Lives on the server's thread; nothing here waits.
 pub(super) struct Driver {
@@ -36,30 +32,16 @@ pub(super) struct Driver {
     /// When a block last came to its end.
     pub(super) settled_at: Now,
     marking: Marking,
-    record: Record,
+    pub(super) record: Record,
+    /// Workers that ended and whose last words may not have been read.
+    pub(super) exits: Exits,
     began: Instant,
     armed: Option<Now>,
     actions: Vec<Action>,
     events: VecDeque<Event>,
     error: Option<Error>,
-    next_connection: u64,
-}
-
-/// What a worker says of itself when it registers.
-pub(super) struct Registration {
-    pub(super) worker: Option<WorkerId>,
-    pub(super) task: String,
-    pub(super) incarnation: [u8; 16],
-    pub(super) capacity: u32,
-    pub(super) held: Vec<Grant>,
-}
-
-/// A worker that was let in.
-pub(super) struct Admitted {
-    pub(super) worker: WorkerId,
-    pub(super) task: TaskId,
-    pub(super) reports_seen: u64,
-    pub(super) outbox: Rc<Outbox>,
+    /// Connections that were ever registered.
+    pub(super) connections: u64,
 }
 
 impl Driver {
@@ -81,11 +63,12 @@ impl Driver {
             scheduler,
             marking,
             began: Instant::now(),
+            exits: Exits::default(),
             armed: None,
             actions: Vec::new(),
             events: VecDeque::new(),
             error: None,
-            next_connection: 0,
+            connections: 0,
         }
     }
 
@@ -109,67 +92,12 @@ impl Driver {
     /// Takes note of what the Python side tells.
     pub(super) fn take_told(&mut self, told: Told) {
         let event = match told {
-            Told::WorkerExited { worker, exit } => {
-                self.sessions.end(worker, "has ended");
-                self.record.exited(worker, &exit.cause, self.began.elapsed());
-                Event::WorkerExited { worker, exit }
-            }
+            Told::WorkerExited { worker, exit } => return self.take_exit(worker, exit),
             Told::Checked { block, done } => Event::Checked { block, done },
             Told::Cancel => Event::Cancelled,
             Told::MaxWorkers { task, max_workers } => Event::MaxWorkersChanged { task, max_workers },
         };
         self.feed(event);
-    }
-
-    /// Lets a worker in, or says why not; then nothing has changed.
-    pub(super) fn register(&mut self, asked: Registration) -> Result<Admitted> {
-        let Registration { worker, task, incarnation, capacity, held } = asked;
-        let task = self.find_task(&task)?;
-        if self.scheduler.is_finished() {
-            return Err(Error::new(ErrorKind::Refused, "the run has ended"));
-        }
-        let worker = worker.unwrap_or_else(|| {
-            let worker = self.scheduler.next_worker_id();
-            self.sessions.expect(worker, task, true);
-            self.record.appeared(worker, task, false, self.began.elapsed());
-            worker
-        });
-        let now = self.now();
-        let session = self.sessions.admit(worker, task, incarnation)?;
-        self.next_connection += 1;
-        let outbox = Rc::new(Outbox::new(self.next_connection, now));
-        let (before, external) = (session.outbox.replace(Rc::clone(&outbox)), session.external);
-        let reports_seen = session.reports_seen;
-        if let Some(before) = before {
-            // The worker has noticed the loss of its old connection before we did.
-            before.finish();
-            self.feed(Event::WorkerDisconnected { worker });
-        }
-        self.take_back_lost(worker, &held);
-        let capacity = capacity.clamp(1, MOST_CAPACITY);
-        self.feed(Event::WorkerConnected { worker, task, capacity, external });
-        Ok(Admitted { worker, task, reports_seen, outbox })
-    }
-
-    /// Blocks that were granted over a lost connection and never arrived go back, free of charge.
-    fn take_back_lost(&mut self, worker: WorkerId, held: &[Grant]) {
-        let held: FxHashSet<(u64, u32)> = held.iter().map(|grant| (grant.index, grant.attempt)).collect();
-        let is_lost = |(block, attempt): &(BlockRef, u32)| !held.contains(&(block.index, *attempt));
-        let blocks: Vec<BlockRef> =
-            self.scheduler.held_by(worker).filter(is_lost).map(|(block, _)| block).collect();
-        if !blocks.is_empty() {
-            self.feed(Event::Returned { worker, blocks });
-        }
-    }
-
-    fn find_task(&self, name: &str) -> Result<TaskId> {
-        let pipeline = self.scheduler.pipeline();
-        pipeline.find(name).ok_or_else(|| {
-            let names: Vec<&str> = pipeline.tasks().iter().take(10).map(|task| task.name()).collect();
-            Error::new(ErrorKind::Refused, "there is no such task in this run")
-                .with_context("got", format!("{name:?}"))
-                .with_context("expected", format!("one of {names:?}"))
-        })
     }
 
     /// Takes note of the reports of one frame.
@@ -202,27 +130,11 @@ impl Driver {
         self.feed(Event::Returned { worker, blocks });
     }
 
-    /// A worker has said good-bye. It has reported on every block that it started, so that what it holds still was
-    /// under way to it and goes back, free of charge.
-    pub(super) fn take_leave(&mut self, worker: WorkerId) {
-        self.sessions.end(worker, "has said good-bye");
-        self.feed(Event::WorkerDraining { worker });
-        self.take_back_lost(worker, &[]);
-    }
-
-    /// A connection has ended; of no meaning if its worker has another one by now.
-    pub(super) fn disconnect(&mut self, worker: WorkerId, connection: u64) {
-        let Some(session) = self.sessions.find(worker) else { return };
-        if session.outbox.as_ref().is_some_and(|outbox| outbox.connection == connection) {
-            session.outbox = None;
-            self.feed(Event::WorkerDisconnected { worker });
-        }
-    }
-
     /// Time passed.
     pub(super) fn tick(&mut self) {
         self.armed = None;
         let now = self.now();
+        self.end_silent_exits(now);
         if self.scheduler.next_deadline().is_some_and(|deadline| deadline <= now) {
             self.feed(Event::Ticked);
         }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::AbortHandle;
 
+use super::arriving::Admitted;
 use super::connection;
-use super::driver::{Admitted, Driver};
+use super::driver::Driver;
 use super::handshake::Framed;
 use super::requests::{Note, Request};
 use crate::error::{Error, ErrorKind, Result};

@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::driver::Registration;
+use super::arriving::Registration;
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{
     FrameBuffer, MAX_FRAME, MAX_FRAME_UNPROVEN, PROTOCOL_VERSION, Refused, Role, ServerMessage, Token,

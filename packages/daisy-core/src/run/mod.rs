@@ -1,5 +1,6 @@
 //! Where effects meet decisions: the server, its thread, and the serial driver. Asynchronous code lives here only.
 
+mod arriving;
 mod board;
 mod config;
 mod connection;
@@ -8,6 +9,7 @@ mod entry;
 mod files;
 mod gate;
 mod handshake;
+mod leaving;
 mod listen;
 mod marking;
 mod outbox;

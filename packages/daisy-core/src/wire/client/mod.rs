@@ -10,6 +10,7 @@ mod ending;
 mod pulse;
 mod reader;
 mod shared;
+mod state;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -22,7 +23,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ids::WorkerId;
 use crate::measurement::Measurement;
 use crate::scheduler::Outcome;
-use shared::{End, Shared};
+use shared::Shared;
+use state::End;
 
 /// Longest error text that travels; the whole of it is in the worker's log.
 const MOST_ERROR_BYTES: usize = 8 << 10;
@@ -60,6 +62,8 @@ pub enum Acquired {
 pub struct WorkerClient {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// The process that connected.
+    process: u32,
 }
 
 impl WorkerClient {
@@ -90,7 +94,7 @@ impl WorkerClient {
                 .spawn(move || reader::run(&reader, stream, frames))?,
             std::thread::Builder::new().name("daisy-pulse".into()).spawn(move || pulse::run(&pulse))?,
         ];
-        Ok(Self { shared, threads: Mutex::new(threads) })
+        Ok(Self { shared, threads: Mutex::new(threads), process: std::process::id() })
     }
 
     /// What the server said at registration.
@@ -185,6 +189,10 @@ impl WorkerClient {
     /// Sends what is left, says good-bye and waits (at most a few seconds) until the server has read it all.
     /// Safe to call more than once.
     pub fn close(&self) {
+        if std::process::id() != self.process {
+            // A forked child shares the socket, but has neither the threads nor the right to say good-bye.
+            return;
+        }
         self.shared.close();
         let mut threads = self.threads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for thread in threads.drain(..) {

@@ -4,7 +4,8 @@ use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use super::ending;
-use super::shared::{Link, Shared, State};
+use super::shared::Shared;
+use super::state::{Link, State};
 use crate::wire::message::WorkerMessage;
 
 /// Heartbeats of the server that may be missed before the connection counts as lost.

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::connect::{has_nobody_listening, reach};
 use super::ending;
-use super::shared::{End, Link, Lost, Shared};
+use super::shared::Shared;
+use super::state::{End, Link, Lost};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::frame::FrameBuffer;
 use crate::wire::message::{Grant, ServerMessage};

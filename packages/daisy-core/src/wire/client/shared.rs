@@ -1,22 +1,16 @@
 //! What the threads of a worker client share.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::WorkerConfig;
 use super::connect::Registered;
-use crate::error::{Error, ErrorKind, Result};
-use crate::scheduler::Outcome;
+use super::state::{End, Link, State};
 use crate::wire::frame::{FrameBuffer, append_frame};
-use crate::wire::message::{Grant, Report, Welcome, WorkerMessage};
+use crate::wire::message::{Grant, Welcome, WorkerMessage};
 use crate::wire::stream::Stream;
 
-/// How long a report may wait for others to travel with.
-const FLUSH_AFTER: Duration = Duration::from_millis(1);
-/// Most reports in one frame, so that long error texts stay within the limit of a frame.
-const MOST_REPORTS: usize = 512;
 /// Longest good-bye.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
@@ -35,58 +29,6 @@ pub(super) struct Shared {
     out: Mutex<Vec<u8>>,
 }
 
-/// What changes.
-#[derive(Debug)]
-pub(super) struct State {
-    /// Blocks that were granted and not started.
-    queue: VecDeque<Grant>,
-    /// Blocks that were started, and when.
-    active: Vec<(Grant, Instant)>,
-    /// Reports that the server has not acknowledged; the first `sent` were sent over this connection.
-    reports: VecDeque<Report>,
-    sent: usize,
-    /// How many reports the server has acknowledged.
-    acknowledged: u64,
-    /// When reports that wait for others are to be sent.
-    pub(super) flush_at: Option<Instant>,
-    pub(super) link: Link,
-    /// When the server was last heard.
-    pub(super) heard_at: Instant,
-    is_draining: bool,
-    pub(super) end: Option<End>,
-}
-
-/// The connection, if there is one.
-#[derive(Clone, Debug)]
-pub(super) enum Link {
-    Up(Arc<Stream>),
-    Down,
-}
-
-/// Why there will be no more blocks.
-#[derive(Debug)]
-pub(super) enum End {
-    /// The server has nothing left for this worker, or has ended.
-    Dismissed,
-    /// This side said good-bye.
-    Closed,
-    /// The driver is gone, or does not want this worker back.
-    Gone(Lost),
-}
-
-/// An error that can be given to each of several callers.
-#[derive(Clone, Debug)]
-pub(super) struct Lost {
-    pub(super) kind: ErrorKind,
-    pub(super) text: String,
-}
-
-impl Lost {
-    pub(super) fn to_error(&self) -> Error {
-        Error::new(self.kind, self.text.clone())
-    }
-}
-
 impl Shared {
     pub(super) fn new(
         config: WorkerConfig,
@@ -94,18 +36,7 @@ impl Shared {
         registered: Registered,
     ) -> (Self, Arc<Stream>, FrameBuffer) {
         let stream = Arc::new(registered.stream);
-        let state = State {
-            queue: VecDeque::new(),
-            active: Vec::new(),
-            reports: VecDeque::new(),
-            sent: 0,
-            acknowledged: 0,
-            flush_at: None,
-            link: Link::Up(Arc::clone(&stream)),
-            heard_at: Instant::now(),
-            is_draining: false,
-            end: None,
-        };
+        let state = State::new(Arc::clone(&stream));
         let shared = Self {
             config,
             incarnation,
@@ -157,17 +88,14 @@ impl Shared {
 
     /// Adds blocks that the server granted.
     pub(super) fn push_grants(&self, grants: &[Grant]) {
-        self.lock().queue.extend(grants);
+        self.lock().push_grants(grants);
         if grants.len() == 1 { self.granted.notify_one() } else { self.granted.notify_all() }
     }
 
     /// Notes why there will be no more blocks; the first reason stays.
     pub(super) fn end(&self, end: End) {
         let mut state = self.lock();
-        if !matches!(end, End::Dismissed) {
-            state.queue.clear();
-        }
-        state.end.get_or_insert(end);
+        state.note_end(end);
         drop(state);
         self.granted.notify_all();
         self.pulse.notify_all();
@@ -175,7 +103,7 @@ impl Shared {
 
     /// The driver ended this worker: what is here is not to be started.
     pub(super) fn kill(&self) {
-        self.lock().queue.clear();
+        self.lock().drop_queue();
         self.end(End::Dismissed);
     }
 
@@ -190,8 +118,7 @@ impl Shared {
             if !state.has_unsent() {
                 return;
             }
-            let count = state.pack_unsent(&mut out);
-            state.sent += count;
+            state.pack_unsent(&mut out);
             drop(state);
             if stream.write_all(&out).is_err() {
                 stream.end();
@@ -214,7 +141,7 @@ impl Shared {
     /// After a lost connection: says again what the server may not have heard.
     pub(super) fn resume(&self) {
         self.flush();
-        if self.lock().is_draining {
+        if self.lock().is_draining() {
             self.send(&WorkerMessage::Draining).ok();
         }
         self.granted.notify_all();
@@ -229,10 +156,7 @@ impl Shared {
 
     pub(super) fn drain(&self) {
         let mut state = self.lock();
-        if std::mem::replace(&mut state.is_draining, true) || state.end.is_some() {
-            return;
-        }
-        let unstarted: Vec<Grant> = state.queue.drain(..).collect();
+        let Some(unstarted) = state.drain() else { return };
         drop(state);
         self.flush();
         self.send(&WorkerMessage::Draining).ok();
@@ -246,7 +170,7 @@ impl Shared {
     fn wait_for_link(&self) {
         let limit = self.welcome.reconnect_grace;
         let must_wait = |state: &mut State| {
-            state.end.is_none() && !state.reports.is_empty() && matches!(state.link, Link::Down)
+            state.end.is_none() && state.has_reports() && matches!(state.link, Link::Down)
         };
         drop(self.granted.wait_timeout_while(self.lock(), limit, must_wait));
     }
@@ -272,111 +196,5 @@ impl Shared {
         drop(state);
         self.granted.notify_all();
         self.pulse.notify_all();
-    }
-}
-
-impl State {
-    /// Starts the next block that is here.
-    #[inline]
-    pub(super) fn start_next(&mut self) -> Option<Grant> {
-        if self.is_draining {
-            return None;
-        }
-        let grant = self.queue.pop_front()?;
-        self.active.push((grant, Instant::now()));
-        Some(grant)
-    }
-
-    /// Ends a block that was started.
-    #[inline]
-    pub(super) fn finish(&mut self, grant: Grant) -> Result<()> {
-        match &self.end {
-            Some(End::Closed) => return Err(Error::new(ErrorKind::Refused, "this worker has said good-bye")),
-            Some(End::Gone(lost)) => return Err(lost.to_error()),
-            Some(End::Dismissed) | None => {}
-        }
-        let Some(place) = self.active.iter().position(|(active, _)| *active == grant) else {
-            return Err(Error::new(ErrorKind::Refused, "this worker does not hold the block it reports on")
-                .with_context("block", grant.index)
-                .with_context("attempt", grant.attempt)
-                .with_context("expected", "a block that was acquired and not reported"));
-        };
-        self.active.swap_remove(place);
-        Ok(())
-    }
-
-    /// Reports on blocks that were started and will not be ended: the server must not wait for them.
-    fn fail_active(&mut self) {
-        for (grant, started) in std::mem::take(&mut self.active) {
-            let error = "WorkerLeft: the worker said good-bye while it held the block".into();
-            let outcome = Outcome::Failed { error };
-            let report = Report { grant, outcome, duration: started.elapsed(), measurement: None };
-            self.reports.push_back(report);
-        }
-    }
-
-    /// Keeps a report to be sent; whether it is time to send. Half of what is at hand being reported, the server
-    /// can send more while the other half is processed.
-    #[inline]
-    pub(super) fn push_report(&mut self, report: Report) -> bool {
-        self.reports.push_back(report);
-        self.reports.len() - self.sent >= self.queue.len()
-    }
-
-    /// Has the pulse send reports soon; whether it must be woken for that.
-    #[inline]
-    pub(super) fn arm_flush(&mut self) -> bool {
-        if self.flush_at.is_some() {
-            return false;
-        }
-        self.flush_at = Some(Instant::now() + FLUSH_AFTER);
-        true
-    }
-
-    pub(super) const fn is_draining(&self) -> bool {
-        self.is_draining
-    }
-
-    /// Whether reports wait that could be sent now.
-    pub(super) fn can_send(&self) -> bool {
-        self.has_unsent() && matches!(self.link, Link::Up(_))
-    }
-
-    fn has_unsent(&self) -> bool {
-        self.sent < self.reports.len()
-    }
-
-    /// Appends a frame with reports that were not sent; how many.
-    fn pack_unsent(&self, out: &mut Vec<u8>) -> usize {
-        let count = (self.reports.len() - self.sent).min(MOST_REPORTS);
-        let unsent = self.reports.range(self.sent..self.sent + count);
-        append_frame(out, |body| WorkerMessage::pack_reports(count, unsent, body))
-            .map_or_else(|_| 0, |()| count)
-    }
-
-    /// Forgets reports that the server has seen.
-    pub(super) fn acknowledge(&mut self, reports_seen: u64) {
-        let known = reports_seen.saturating_sub(self.acknowledged).min(self.reports.len() as u64) as usize;
-        self.reports.drain(..known);
-        self.sent = self.sent.saturating_sub(known);
-        self.acknowledged += known as u64;
-    }
-
-    /// The connection is lost: what was sent and not acknowledged is to be sent again.
-    pub(super) fn link_lost(&mut self) {
-        self.sent = 0;
-        self.link = Link::Down;
-    }
-
-    /// Every block that the server may think this worker has: held, or reported without an answer.
-    pub(super) fn held(&self) -> Vec<Grant> {
-        let active = self.active.iter().map(|(grant, _)| *grant);
-        let reported = self.reports.iter().map(|report| report.grant);
-        active.chain(self.queue.iter().copied()).chain(reported).collect()
-    }
-
-    /// When the block that was started first was started.
-    pub(super) fn oldest_start(&self) -> Option<Instant> {
-        self.active.iter().map(|(_, started)| *started).min()
     }
 }
