@@ -1,0 +1,51 @@
+"""A block function whose attempts go the same way under every kind of worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import daisy
+
+BLOCKS = 40
+
+
+class Work:
+    """Counts attempts in files, and fails, dies or hangs where it is told to."""
+
+    def __init__(
+        self, folder: Path, *, die: bool = False, hang: bool = False, meet: bool = False
+    ) -> None:
+        self.folder = str(folder)
+        self.meet = meet
+        self.die = die
+        self.hang = hang
+
+    def __call__(self, block: daisy.Block) -> None:
+        """Block 3 always fails, block 5 at first.
+
+        If told to: 7 kills its worker at first, 9 hangs at first, and all wait until an external worker has a block.
+        """
+        while self.meet and not Path(self.folder, "external").exists():
+            threading.Event().wait(0.01)
+        index = block.write_roi.begin[0]
+        path = Path(self.folder) / str(index)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(descriptor, b".")
+        os.close(descriptor)
+        is_first = path.stat().st_size == 1
+        if index == 3 or (index == 5 and is_first):
+            block.status = daisy.BlockStatus.FAILED
+        if self.die and index == 7 and is_first:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.hang and index == 9 and is_first:
+            threading.Event().wait()
+
+
+def external(block: daisy.Block) -> None:
+    """The same, for ``daisy worker counted_work:external``."""
+    folder = Path(os.environ["COUNTED_WORK"])
+    (folder / "external").touch()
+    Work(folder)(block)
