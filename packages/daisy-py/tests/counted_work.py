@@ -26,7 +26,7 @@ class Work:
     def __call__(self, block: daisy.Block) -> None:
         """Block 3 always fails, block 5 at first.
 
-        If told to: 7 kills its worker at first, 9 hangs at first, and all wait until an external worker has a block.
+        If told to: 7 kills its worker at first, 9 hangs at first, and all wait for an external worker.
         """
         while self.meet and not Path(self.folder, "external").exists():
             threading.Event().wait(0.01)
