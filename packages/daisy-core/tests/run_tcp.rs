@@ -6,9 +6,11 @@ mod rig;
 use std::sync::Arc;
 use std::time::Duration;
 
-use daisy_core::ids::TaskId;
+use daisy_core::ids::{BlockRef, TaskId};
+use daisy_core::marks::MarkSink;
 use daisy_core::plan::{RetryPolicy, TaskOptions};
-use daisy_core::scheduler::{Outcome, TaskState};
+use daisy_core::run::Note;
+use daisy_core::scheduler::{BlockEnd, Outcome, TaskState};
 use rig::{Rig, Tally, chain, nothing, task, workers};
 
 #[test]
@@ -123,4 +125,81 @@ fn a_cancelled_run_ends_at_once_and_says_so() {
     let (end, _) = rig.finish();
     assert!(end.outcome.cancelled && !end.outcome.has_succeeded());
     assert!(asked.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_run_in_which_nothing_ends_says_who_holds_what() {
+    let gate = Arc::new(std::sync::Barrier::new(2));
+    let opened = Arc::clone(&gate);
+    let work = Arc::new(move |task, _| {
+        if task == TaskId(0) {
+            opened.wait();
+        }
+        Outcome::Succeeded
+    });
+    let mut config = chain(vec![task("a", 1, 0, workers(1)), task("b", 1, 0, workers(1))]);
+    config.stall_after = Some(Duration::from_millis(50));
+    config.observe_every = Duration::from_millis(10);
+    let mut rig = Rig::start(config, work);
+    rig.serve_until(|rig| {
+        let held = |note: &Note| matches!(note, Note::Stalled { report } if report.contains("block 0 since"));
+        rig.notes.iter().any(held)
+    });
+    let Some(Note::Stalled { report }) = rig.notes.last() else { panic!() };
+    assert!(report.contains("1 waiting for other blocks (reads from a)"), "{report}");
+    gate.wait();
+    let (end, _) = rig.finish();
+    assert!(end.outcome.has_succeeded());
+}
+
+/// A store that takes what it is told, and is full after some blocks.
+struct Store {
+    settled: Arc<std::sync::Mutex<Vec<u64>>>,
+    full_after: usize,
+}
+
+impl MarkSink for Store {
+    fn settled(&mut self, block: BlockRef, end: BlockEnd) {
+        let mut settled = self.settled.lock().unwrap();
+        if end == BlockEnd::Completed && settled.len() < self.full_after {
+            settled.push(block.index);
+        }
+    }
+
+    fn failed_attempt(&mut self, _: BlockRef) {}
+
+    fn measured(&mut self, _: BlockRef, _: &daisy_core::Measurement) {}
+
+    fn flush(&mut self) -> daisy_core::Result<()> {
+        if self.settled.lock().unwrap().len() < self.full_after {
+            return Ok(());
+        }
+        Err(daisy_core::Error::new(daisy_core::ErrorKind::Store, "no space left"))
+    }
+}
+
+#[test]
+fn a_store_that_fails_ends_the_run_with_its_error() {
+    let settled = Arc::default();
+    let mut config = chain(vec![task("a", 100_000, 0, workers(2))]);
+    config.marks = Some(Box::new(Store { settled: Arc::clone(&settled), full_after: 20 }));
+    let work = Arc::new(|_, _| {
+        std::thread::park_timeout(Duration::from_millis(5));
+        Outcome::Succeeded
+    });
+    let (end, _) = Rig::start(config, work).finish();
+    assert!(end.error.unwrap().to_string().contains("no space left"));
+    assert!(end.outcome.cancelled && end.outcome.tasks[0].state.counters().completed < 100_000);
+}
+
+#[test]
+fn a_store_hears_of_every_block_that_is_done() {
+    let settled = Arc::default();
+    let mut config = chain(vec![task("a", 1000, 0, workers(2))]);
+    config.marks = Some(Box::new(Store { settled: Arc::clone(&settled), full_after: usize::MAX }));
+    let (end, _) = Rig::start(config, nothing()).finish();
+    assert!(end.outcome.has_succeeded() && end.error.is_none());
+    let mut settled = settled.lock().unwrap().clone();
+    settled.sort_unstable();
+    assert!(settled.into_iter().eq(0..1000));
 }

@@ -21,9 +21,13 @@ use crate::wire::{FrameBuffer, WorkerMessage};
 /// Bytes that may wait for a worker that does not read, before nothing more is taken from it.
 const MOST_UNWRITTEN: usize = 1 << 20;
 
-/// Serves a worker until its connection ends, and tells the driver so.
-pub(super) async fn run<S>(framed: Framed<S>, admitted: Admitted, driver: &Rc<RefCell<Driver>>)
-where
+/// Serves a worker until its connection ends, and tells the driver so; `first` is sent before all else.
+pub(super) async fn run<S>(
+    framed: Framed<S>,
+    admitted: Admitted,
+    first: Vec<u8>,
+    driver: &Rc<RefCell<Driver>>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let (worker, number) = (admitted.worker, admitted.outbox.connection);
@@ -33,7 +37,7 @@ where
         worker,
         reports_seen: admitted.reports_seen,
         outbox: admitted.outbox,
-        unwritten: Vec::new(),
+        unwritten: first,
         written: 0,
     };
     // Why it ended is of no interest: if the worker was not done, the scheduler gives it time to come back.
@@ -63,6 +67,8 @@ enum Happened {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn serve(&mut self, driver: &Rc<RefCell<Driver>>) -> Result<()> {
+        // A worker may speak before it has heard that it is welcome.
+        self.take_frames(driver)?;
         loop {
             if self.unwritten.is_empty() {
                 self.outbox.pack(self.reports_seen, &mut self.unwritten)?;

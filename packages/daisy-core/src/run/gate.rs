@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::AbortHandle;
 
-use super::arriving::Admitted;
+use super::arriving::{Admitted, Registration};
 use super::connection;
 use super::driver::Driver;
 use super::handshake::Framed;
 use super::requests::{Note, Request};
 use crate::error::{Error, ErrorKind, Result};
-use crate::wire::{ServerMessage, Token, Welcome};
+use crate::wire::{ServerMessage, Token, Welcome, append_frame};
 
 /// Connections that may wait here at a time; the system keeps further ones in its queue meanwhile.
 const MOST_WAITING: usize = 512;
@@ -65,10 +65,14 @@ impl Gate {
         self.arrivals.set(number + 1);
         let gate = Rc::clone(self);
         let task = tokio::task::spawn_local(async move {
-            let passed = gate.pass(Framed::new(stream), &peer).await;
+            let mut framed = Framed::new(stream);
+            let heard = gate.hear(&mut framed, &peer).await;
+            // From here on it is a worker of the run, and has no place to lose.
             gate.waiting.borrow_mut().remove(&number);
-            if let Some((framed, admitted)) = passed {
-                connection::run(framed, admitted, &gate.driver).await;
+            let Some(registration) = heard else { return };
+            match gate.admit(registration) {
+                Ok((admitted, welcome)) => connection::run(framed, admitted, welcome, &gate.driver).await,
+                Err(error) => gate.turn_away(&mut framed, &peer, &error).await,
             }
         });
         let waiting = Waiting { since: Instant::now(), task: task.abort_handle() };
@@ -94,39 +98,38 @@ impl Gate {
         }
     }
 
-    async fn pass<S>(&self, mut framed: Framed<S>, peer: &str) -> Option<(Framed<S>, Admitted)>
+    /// Who the peer says it is, if it knows the token.
+    async fn hear<S>(&self, framed: &mut Framed<S>, peer: &str) -> Option<Registration>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let passing = tokio::time::timeout(LIMIT, self.admit(&mut framed));
-        let error = match passing.await {
-            Ok(Ok(admitted)) => return Some((framed, admitted)),
+        let error = match tokio::time::timeout(LIMIT, framed.shake_hands(&self.token)).await {
+            Ok(Ok(registration)) => return Some(registration),
             Ok(Err(error)) => error,
             Err(_) => Error::new(ErrorKind::Protocol, "the handshake took too long")
                 .with_context("expected", format!("an end within {} s", LIMIT.as_secs())),
         };
-        let refusal = Note::PeerRefused { peer: peer.to_owned(), reason: error.to_string() };
-        self.driver.borrow().requests.push(Request::Note(refusal));
-        // It had its time; a second is enough to be told why it was in vain.
-        tokio::time::timeout(Duration::from_secs(1), framed.refuse(&error)).await.ok();
+        self.turn_away(framed, peer, &error).await;
         None
     }
 
-    async fn admit<S>(&self, framed: &mut Framed<S>) -> Result<Admitted>
+    async fn turn_away<S>(&self, framed: &mut Framed<S>, peer: &str, error: &Error)
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let registration = framed.shake_hands(&self.token).await?;
+        let refusal = Note::PeerRefused { peer: peer.to_owned(), reason: error.to_string() };
+        self.driver.borrow().requests.push(Request::Note(refusal));
+        // It had its time; a second is enough to be told why it was in vain.
+        tokio::time::timeout(Duration::from_secs(1), framed.refuse(error)).await.ok();
+    }
+
+    /// Registers a worker; what is to be sent to it first. Nothing waits here, so that whoever is registered is served.
+    fn admit(&self, registration: Registration) -> Result<(Admitted, Vec<u8>)> {
         let admitted = self.driver.borrow_mut().register(registration)?;
-        let welcome = ServerMessage::Welcome {
-            reports_seen: admitted.reports_seen,
-            welcome: Box::new(self.welcome(&admitted)),
-        };
-        if let Err(error) = framed.send(&welcome).await {
-            self.driver.borrow_mut().disconnect(admitted.worker, admitted.outbox.connection);
-            return Err(error);
-        }
-        Ok(admitted)
+        let (reports_seen, welcome) = (admitted.reports_seen, Box::new(self.welcome(&admitted)));
+        let mut frame = Vec::new();
+        append_frame(&mut frame, |body| ServerMessage::Welcome { reports_seen, welcome }.pack(body))?;
+        Ok((admitted, frame))
     }
 
     fn welcome(&self, admitted: &Admitted) -> Welcome {
