@@ -68,12 +68,14 @@ fn from_worker() -> impl Strategy<Value = WorkerMessage> {
     ]
 }
 
+/// Total begin, total shape, block shape, lower and upper context.
+type Axis = (i64, i64, i64, i64, i64);
+
 fn welcome() -> impl Strategy<Value = Welcome> {
     let axis = (-1000i64..1000, 1i64..1000, 1i64..50, 0i64..20, 0i64..20);
     let fit = prop_oneof![Just(Fit::Valid), Just(Fit::Overhang), Just(Fit::Shrink)];
     let layout = (vec(axis, 1..=8), fit).prop_map(|(axes, fit)| {
-        let column =
-            |pick: &dyn Fn(&(i64, i64, i64, i64, i64)) -> i64| axes.iter().map(pick).collect::<Vec<_>>();
+        let column = |pick: &dyn Fn(&Axis) -> i64| axes.iter().map(pick).collect::<Vec<_>>();
         let total = Roi::new(&column(&|axis| axis.0), &column(&|axis| axis.1)).unwrap();
         let read = Roi::new(&column(&|axis| -axis.3), &column(&|axis| axis.2 + axis.3 + axis.4)).unwrap();
         let write = Roi::new(&column(&|_| 0), &column(&|axis| axis.2)).unwrap();

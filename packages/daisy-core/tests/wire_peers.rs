@@ -300,7 +300,7 @@ fn workers_that_leave_after_one_block_lose_no_report() {
     let mut started = 0;
     let mut threads = Vec::new();
     rig.serve_until(|rig| {
-        for (task, worker) in rig.launched[started..].to_vec() {
+        for (task, worker) in rig.launched[started..].iter().copied() {
             let (config, run, tally) =
                 (rig.config(task, Some(worker)), Arc::clone(&rig.run), Arc::clone(&tally));
             threads.push(std::thread::spawn(move || {
