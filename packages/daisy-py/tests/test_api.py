@@ -138,7 +138,7 @@ def test_modules_of_daisy_1_and_2(name: str) -> None:
 
 
 def test_observers_of_daisy_1_hear_of_runs() -> None:
-    from daisy.server_observer import ServerObserver  # noqa: PLC0415
+    from daisy.server_observer import ServerObserver
 
     heard: list[str] = []
 
@@ -165,10 +165,10 @@ def test_observers_of_daisy_1_hear_of_runs() -> None:
 
 
 def test_errors_travel() -> None:
-    import pickle  # noqa: PLC0415
+    import pickle
 
     error = daisy.errors.StoreLocked("held by another")
     error.details = {"holder": "pid 3"}
-    other = pickle.loads(pickle.dumps(error))  # noqa: S301
+    other = pickle.loads(pickle.dumps(error))
     assert (str(other), other.details, other.kind) == (str(error), error.details, "store_locked")
     assert isinstance(other, daisy.DaisyError)

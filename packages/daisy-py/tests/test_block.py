@@ -45,7 +45,7 @@ def test_blocks_travel_and_compare() -> None:
     block = daisy.Block(ROI, READ, WRITE, "t")
     block.status = daisy.BlockStatus.FAILED
     block.stats = daisy.BlockStats(1.0, 2.0, 3, 4, 5)
-    sent = pickle.loads(pickle.dumps(block))  # noqa: S301
+    sent = pickle.loads(pickle.dumps(block))
     for other in (sent, copy.deepcopy(block), block.copy()):
         assert other == block
         assert hash(other) == hash(block)

@@ -35,7 +35,7 @@ def launcher_conformance(launcher: str | Launcher, *, folder: str | Path | None 
         place = Path(temporary)
         _check_shape(load(launcher) if isinstance(launcher, str) else launcher)
         _check_all_blocks_run_once(launcher, place)
-        _check_failures_are_counted(launcher, place)
+        _check_failures_are_counted(launcher)
         _check_chains(launcher, place)
         _check_a_second_run(launcher, place)
 
@@ -62,7 +62,7 @@ def _check_all_blocks_run_once(launcher: str | Launcher, folder: Path) -> None:
     assert result.states["once"].worker_failure_count == 0, "a worker ended badly"
 
 
-def _check_failures_are_counted(launcher: str | Launcher, folder: Path) -> None:
+def _check_failures_are_counted(launcher: str | Launcher) -> None:
     def process(block: _core.Block) -> None:
         if block.block_id[1] % 4 == 1:
             raise ValueError("meant to fail")
