@@ -14,7 +14,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
-        prog="daisy", description=__import__("daisy").__doc__.split("\n")[0]
+        prog="daisy",
+        description="Run a function over every block of a volume that does not fit in memory.",
     )
     parser.add_argument("--version", action="version", version=f"daisy {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_worker(reference: str, text: str | None) -> int:
-    from daisy._client import connect  # noqa: PLC0415 - the demo needs none of it
+    from daisy._connect import connect  # noqa: PLC0415 - the demo needs none of it
     from daisy._context import Context  # noqa: PLC0415
     from daisy._errors import DaisyError  # noqa: PLC0415
     from daisy.worker import process_with  # noqa: PLC0415

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from daisy import _core, logging
 from daisy._block import Meter
 from daisy._block_status import BlockStatus
+from daisy._connect import connect
 from daisy._context import Context, context_of_thread
 from daisy._errors import AddressError, ConnectionLost, DaisyError
-from daisy._settings import CAPACITY, CONTEXT_VARIABLE
-
-os.register_at_fork(after_in_child=_core.note_fork)
+from daisy._settings import CONTEXT_VARIABLE
 
 
 class Client:
@@ -181,17 +180,3 @@ def _connect(context: Context, *, owns_process: bool) -> _core.WorkerConnection 
     except (AddressError, ConnectionLost) as error:
         logging.logger.warning("the run cannot be reached: %s", error)
         return None
-
-
-def connect(
-    context: Context, *, worker_id: int | None, owns_process: bool
-) -> _core.WorkerConnection:
-    """A connection to the run of this context."""
-    return _core.WorkerConnection(
-        addresses=context.addresses,
-        token_file=context["token_file"],
-        task_id=context["task_id"],
-        worker_id=worker_id,
-        capacity=CAPACITY,
-        owns_process=owns_process,
-    )

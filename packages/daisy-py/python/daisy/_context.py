@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import os
 import threading
-from collections.abc import ItemsView, Iterator, KeysView, ValuesView
-from typing import Any
+from binascii import a2b_base64, b2a_base64
+
+# typing takes long to import, and every worker imports this.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+    from typing import Any
 
 from daisy._settings import CONTEXT_VARIABLE
 
@@ -43,9 +46,12 @@ class Context:
             self._values["logdir"] = "" if basedir is None else str(basedir)
 
     def __setitem__(self, key: str, value: str) -> None:
-        if not isinstance(key, str) or not isinstance(value, str | int | os.PathLike):
+        given: object = value
+        if isinstance(given, os.PathLike):
+            given = os.fspath(given)
+        if not isinstance(given, str | int):
             raise TypeError(f"context {key!r}: expected text, got {value!r}")
-        self._values[key] = os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+        self._values[key] = str(given)
 
     def __getitem__(self, key: str) -> str:
         return self._values[key]
@@ -97,7 +103,8 @@ class Context:
     def to_env(self) -> str:
         """The record for ``DAISY_CONTEXT``."""
         record = json.dumps({"version": _VERSION, **self._values}, separators=(",", ":"))
-        return _PREFIX + base64.urlsafe_b64encode(record.encode()).decode()
+        text = b2a_base64(record.encode(), newline=False).decode()
+        return _PREFIX + text.replace("+", "-").replace("/", "_")
 
     @classmethod
     def from_env_string(cls, text: str) -> Context:
@@ -109,10 +116,11 @@ class Context:
         try:
             if not text.startswith(_PREFIX):
                 raise ValueError(f"it does not begin with {_PREFIX!r}")
-            record = json.loads(base64.urlsafe_b64decode(text[len(_PREFIX) :].encode()))
+            plain = text[len(_PREFIX) :].replace("-", "+").replace("_", "/")
+            record = json.loads(a2b_base64(plain.encode()))
             if not isinstance(record, dict) or record.pop("version", None) != _VERSION:
                 raise ValueError(f"it is not of version {_VERSION}")
-        except (ValueError, binascii.Error) as error:
+        except ValueError as error:
             raise ValueError(
                 f"{CONTEXT_VARIABLE}: expected the record that a daisy {_VERSION} run gave out, "
                 f"got {text[:80]!r} ({error})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from daisy import _core
 from daisy._pipeline import PipelineLike, as_pipeline
@@ -29,7 +29,7 @@ class Scheduler(_core.Scheduler):
 
     def __new__(cls, pipeline: PipelineLike, count_all_orphans: bool = True) -> Self:
         """A scheduler with nothing done; ``count_all_orphans`` of daisy 1.x is always true."""
-        return super().__new__(cls, as_pipeline(pipeline).plan())
+        return cast("Self", super().__new__(cls, as_pipeline(pipeline).plan()))
 
 
 class DependencyGraph(_core.DependencyGraph):
@@ -41,7 +41,7 @@ class DependencyGraph(_core.DependencyGraph):
 
     def __new__(cls, pipeline: PipelineLike) -> Self:
         """The graph of this pipeline."""
-        return super().__new__(cls, as_pipeline(pipeline).plan())
+        return cast("Self", super().__new__(cls, as_pipeline(pipeline).plan()))
 
 
 Scheduler.__module__ = "daisy"

@@ -69,7 +69,7 @@ def mask_bytes(task: Task) -> bytes | None:
 def _ask(says: RegionMask, task: Task) -> Any:
     """Ask of the whole, then of halves of what is mixed: as many questions as the border is long."""
     import numpy  # noqa: PLC0415 - only those who use masks need NumPy
-    from funlib.geometry import Roi  # noqa: PLC0415 - slow to import
+    from funlib.geometry.roi import Roi  # noqa: PLC0415 - slow to import
 
     origin = task.total_write_roi.begin
     step = task.write_roi.shape

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
-from typing import Any
+# The part of pickle that is written in C: the module around it imports much that is not needed here.
+from _pickle import loads as _loads
 
-from daisy._errors import SerializationError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def loads(payload: bytes) -> Any:
     """The function that ``_serialize.dumps`` made bytes of."""
-    return pickle.loads(payload)  # noqa: S301 - it comes from the driver through a pipe of its own
+    # It comes from the driver, through a pipe of its own.
+    return _loads(payload)
 
 
 def from_script(path: str, name: str) -> Any:
@@ -22,6 +25,8 @@ def from_script(path: str, name: str) -> Any:
         try:
             value = getattr(value, part)
         except AttributeError:
+            from daisy._errors import SerializationError
+
             raise SerializationError(
                 f"{name!r} is not there when {path} is imported in a worker: it is made after, or "
                 "only under, `if __name__ == '__main__'`; move it above, or into a module"

@@ -102,7 +102,7 @@ class Pipeline:
         upstream = {key[0] for key in self._edges}
         return [task for task in self._tasks if id(task) not in upstream]
 
-    def __add__(self, other: Task | Pipeline) -> Pipeline:
+    def __add__(self, other: object) -> Pipeline:
         """Every output of this one, then every source of ``other``."""
         if not isinstance(other, Task | Pipeline):
             return NotImplemented
@@ -110,17 +110,17 @@ class Pipeline:
         joint = [(up, down) for up in self.outputs for down in other.sources]
         return self._with(other, joint)
 
-    def __radd__(self, other: Task) -> Pipeline:
+    def __radd__(self, other: object) -> Pipeline:
         """A task, then this one."""
         return NotImplemented if not isinstance(other, Task) else Pipeline.from_task(other) + self
 
-    def __or__(self, other: Task | Pipeline) -> Pipeline:
+    def __or__(self, other: object) -> Pipeline:
         """Both beside each other; tasks that are in both are there once."""
         if not isinstance(other, Task | Pipeline):
             return NotImplemented
         return self._with(as_pipeline(other), [])
 
-    def __ror__(self, other: Task) -> Pipeline:
+    def __ror__(self, other: object) -> Pipeline:
         """A task beside this one."""
         return NotImplemented if not isinstance(other, Task) else Pipeline.from_task(other) | self
 
@@ -137,7 +137,8 @@ class Pipeline:
         """Run it; takes the keywords of :func:`daisy.run_blockwise`."""
         from daisy._run import run_blockwise  # noqa: PLC0415 - running is a floor above
 
-        return run_blockwise(self, **options)
+        result: RunResult | dict[str, _core.TaskState] = run_blockwise(self, **options)
+        return result
 
     def plan(self) -> _core.PipelinePlan:
         """The pipeline as the core has it.

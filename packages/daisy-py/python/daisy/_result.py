@@ -183,7 +183,7 @@ class RunResult:
     @property
     def errors(self) -> list[ErrorGroup]:
         """The errors of attempts, grouped by their text."""
-        return [ErrorGroup(*group) for group in self._outcome.errors()]
+        return [ErrorGroup(*group[:4], tuple(group[4])) for group in self._outcome.errors()]
 
     def raise_for_failures(self) -> RunResult:
         """Return the result, or raise if it is false.

@@ -143,7 +143,7 @@ class Server:
         """Run with workers; returns the states of the tasks by name."""
         if self._observers:
             progress = FormerObservers(self._observers, observer_of(progress))
-        result = run_blockwise(
+        result: RunResult = run_blockwise(
             pipeline,
             resources=resources,
             progress=progress,
@@ -205,7 +205,7 @@ class _Arguments:
     def options(self, *, resources: dict[str, int], all_local: bool) -> _core.RunOptions:
         """The same for the core."""
         return _core.RunOptions(
-            resources=resources,
+            resources={**resources},
             host=self.host,
             ports=self.ports,
             all_local=all_local,

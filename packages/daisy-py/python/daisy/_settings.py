@@ -1,6 +1,10 @@
 """Names and numbers that more than one module uses."""
 
-from typing import Final
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 CONTEXT_VARIABLE: Final = "DAISY_CONTEXT"
 """Environment variable that carries the context of a worker."""

@@ -120,7 +120,7 @@ class Task:
             read_roi,
             write_roi,
             timeout=None if self._timeout is None else timedelta(seconds=self._timeout),
-            requires=self._requires,
+            requires={**self._requires},
             checked=check_function is not None,
             **self._options,
         )
@@ -284,13 +284,13 @@ class Task:
         """The blocks that failed in earlier runs and are not done, as the tracking store has them."""
         return _tracking.failed_blocks(self)
 
-    def __add__(self, other: Task | Pipeline) -> Pipeline:
+    def __add__(self, other: object) -> Pipeline:
         """This task, then ``other``."""
         from daisy._pipeline import Pipeline  # noqa: PLC0415 - a pipeline is made of tasks
 
         return Pipeline.from_task(self).__add__(other)
 
-    def __or__(self, other: Task | Pipeline) -> Pipeline:
+    def __or__(self, other: object) -> Pipeline:
         """This task beside ``other``."""
         from daisy._pipeline import Pipeline  # noqa: PLC0415 - a pipeline is made of tasks
 

@@ -46,8 +46,9 @@ def path_argument(
         warnings.warn("done_marker_path= is now tracking_path=", DeprecationWarning, stacklevel=4)
     if value is None or value is False:
         return value
-    if value is True or not isinstance(value, str | os.PathLike):
-        refuse(TypeError, argument, value, "a path, None (default) or False (off)")
+    given: object = value
+    if not isinstance(given, str | os.PathLike):
+        refuse(TypeError, argument, given, "a path, None (default) or False (off)")
     if not os.fspath(value):
         refuse(ValueError, argument, value, "a path that is not empty")
     return os.fspath(value)

@@ -106,7 +106,7 @@ def _task(
     max_workers: int = 2,
     max_retries: int = 0,
 ) -> Task:
-    from funlib.geometry import Roi  # noqa: PLC0415 - slow to import
+    from funlib.geometry.roi import Roi  # noqa: PLC0415 - slow to import
 
     return Task(
         name,

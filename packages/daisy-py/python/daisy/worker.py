@@ -8,10 +8,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from daisy import _core
+
+# typing takes as long to import as everything else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 BOOTSTRAP = (
     "import sys,marshal;"
@@ -36,8 +40,8 @@ def main(header: dict[str, Any]) -> None:
     # Ctrl-C is for the driver. A handler and not SIG_IGN, which programs started from here would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     _configure_logging(header.get("logging"))
-    from daisy import _payload  # noqa: PLC0415 - after the path is set and the streams are ours
-    from daisy._context import Context  # noqa: PLC0415
+    from daisy import _payload
+    from daisy._context import Context
 
     function = _payload.loads(header["payload"])
     run_function(function, Context.from_env(), owns_process=True)
@@ -51,15 +55,14 @@ def run_function(
     on_connection: Callable[[_core.WorkerConnection], None] | None = None,
 ) -> None:
     """Run the function of a task as this worker: once with nothing, or for each block."""
-    from daisy._client import connect  # noqa: PLC0415 - a worker imports little before it must
-    from daisy._context import set_context_of_thread  # noqa: PLC0415
-    from daisy._task_function import FunctionKind, kind_of  # noqa: PLC0415
+    from daisy._connect import connect
+    from daisy._context import set_context_of_thread
 
-    kind = FunctionKind(context["kind"]) if context.get("kind") else kind_of(function)
-    if kind is not FunctionKind.BLOCK:
+    kind = context["kind"]
+    if kind != "block":
         if not owns_process:
             set_context_of_thread(context)
-        if kind is FunctionKind.WORKER_WITH_CONTEXT:
+        if kind == "worker_with_context":
             function(context=context)
         else:
             function()
@@ -74,7 +77,7 @@ def process_with(connection: _core.WorkerConnection, function: Callable[..., Any
     """Call the function with each block until there are no more; returns how many."""
     meter = None
     if connection.measures:
-        from daisy._block import Meter  # noqa: PLC0415 - only where blocks are measured
+        from daisy._block import Meter
 
         meter = Meter
     try:
@@ -92,7 +95,7 @@ class _Failures:
     def __call__(self, block: _core.Block, error: BaseException | None) -> str:
         if os.getpid() != self._pid:
             _end_fork(error)
-        from daisy import logging  # noqa: PLC0415 - only for failures
+        from daisy import logging
 
         if error is None:
             return "the block function set block.status to FAILED"
@@ -105,7 +108,7 @@ def _end_fork(error: BaseException | None) -> None:
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
     elif error is not None:
-        import traceback  # noqa: PLC0415 - only for failures
+        import traceback
 
         traceback.print_exception(error)
         code = 1
@@ -129,7 +132,7 @@ def _configure_logging(settings: dict[str, Any] | None) -> None:
     """Send log records to the worker's error output if the driver shows any."""
     if settings is None:
         return
-    import logging  # noqa: PLC0415 - not needed by workers that do not log
+    import logging
 
     logging.basicConfig(level=settings["root"], format=settings["format"])
     logging.getLogger("daisy").setLevel(settings["daisy"])
@@ -137,7 +140,7 @@ def _configure_logging(settings: dict[str, Any] | None) -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "Worker":  # a class of daisy 1.x lived here
-        from daisy import _compat  # noqa: PLC0415 - only for spellings of 1.x
+        from daisy import _compat
 
         return _compat.Worker
     raise AttributeError(f"module 'daisy.worker' has no attribute {name!r}")

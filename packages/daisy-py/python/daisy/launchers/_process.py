@@ -48,7 +48,7 @@ class ProcessLauncher:
 
     def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
         """Start ``n`` interpreters."""
-        handles = []
+        handles: list[Handle] = []
         for worker, context in list(zip(spec.workers, spec.contexts, strict=True))[:n]:
             try:
                 started = self._start(worker, context, spec)

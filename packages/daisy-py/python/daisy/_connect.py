@@ -1,0 +1,33 @@
+"""From a context to a connection; light, because every worker imports it."""
+
+from __future__ import annotations
+
+import os
+
+from daisy import _core
+from daisy._settings import CAPACITY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from daisy._context import Context
+
+# A child that is forked inside a block must not speak for the worker.
+os.register_at_fork(after_in_child=_core.note_fork)
+
+
+def connect(
+    context: Context, *, worker_id: int | None, owns_process: bool
+) -> _core.WorkerConnection:
+    """A connection to the run of this context.
+
+    Raises:
+        AddressError, AuthenticationError, ProtocolError: The run cannot be reached, or is another.
+    """
+    return _core.WorkerConnection(
+        addresses=context.addresses,
+        token_file=context["token_file"],
+        task_id=context["task_id"],
+        worker_id=worker_id,
+        capacity=CAPACITY,
+        owns_process=owns_process,
+    )
