@@ -83,7 +83,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"requires": {"gpu": 0.5}}, TypeError, "requires"),
     ({"requires": ["gpu"]}, TypeError, "requires"),
     ({"skip_mask": [[True]]}, ValueError, "skip_mask"),
-    ({"skip_mask": "x"}, TypeError, "skip_mask"),
+    ({"skip_mask": "x"}, ValueError, "skip_mask"),
     ({"tracking_path": True}, TypeError, "tracking_path"),
     ({"tracking_path": ""}, ValueError, "tracking_path"),
     ({"tracking_path": "a", "done_marker_path": "b"}, TypeError, "done_marker_path"),

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from funlib.geometry import Coordinate, Roi  # type: ignore[attr-defined]
+    from funlib.geometry import Coordinate, Roi
 
     from daisy import errors as errors
     from daisy import launchers as launchers

@@ -7,13 +7,13 @@ import os
 import threading
 from binascii import a2b_base64, b2a_base64
 
+from daisy._settings import CONTEXT_VARIABLE
+
 # typing takes long to import, and every worker imports this.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterator, KeysView, ValuesView
     from typing import Any
-
-from daisy._settings import CONTEXT_VARIABLE
 
 _PREFIX = "daisy1."
 _VERSION = 1

@@ -25,7 +25,7 @@ def from_script(path: str, name: str) -> Any:
         try:
             value = getattr(value, part)
         except AttributeError:
-            from daisy._errors import SerializationError
+            from daisy._errors import SerializationError  # noqa: PLC0415 - only for failures
 
             raise SerializationError(
                 f"{name!r} is not there when {path} is imported in a worker: it is made after, or "

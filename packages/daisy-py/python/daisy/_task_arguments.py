@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _MOST_SECONDS = 10**9
 """A timeout of more than thirty years is none."""

@@ -3,6 +3,9 @@
 The driver's own workers run :func:`main` with what came through their input; ``daisy worker`` starts one by hand.
 """
 
+# A worker imports little before it must.
+# ruff: noqa: PLC0415
+
 from __future__ import annotations
 
 import os

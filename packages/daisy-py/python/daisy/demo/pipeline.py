@@ -38,8 +38,7 @@ def build(job: Job, run: str, fleet: Fleet) -> Pipeline:
         _merge_task(job, run, fleet),
         _task(job, run, fleet, stages.relabel, lower=nothing, upper=nothing),
     ]
-    pipeline: Pipeline = reduce(add, tasks)
-    return pipeline
+    return reduce(add, tasks, Pipeline())
 
 
 def _task(
