@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from importlib.util import find_spec
 
 import daisy
 from daisy import Pipeline, RunResult, TaskState
@@ -29,6 +30,7 @@ def execute(job: Job, run: str, fleet: Fleet, *, serial: bool) -> dict[str, Tall
     except DaisyError as error:
         raise BadInput(" ".join(str(error).split())) from error
     _require_space(job, result)
+    _save_report(job, result)
     return {stage: _tally(result.states[stage]) for stage in STAGES}
 
 
@@ -42,6 +44,13 @@ def _pipeline(job: Job, run: str, fleet: Fleet) -> Pipeline:
 def _require_space(job: Job, result: RunResult) -> None:
     if any(_NO_SPACE in group.summary for group in result.errors):
         raise BadInput(f"--output: {_NO_SPACE} in {job.output}; make room and repeat the command")
+
+
+def _save_report(job: Job, result: RunResult) -> None:
+    """Keep what is known of the run; as a page too where the ``report`` extra is installed."""
+    result.save_json(job.report.with_suffix(".json"))
+    if find_spec("plotly") is not None:
+        result.save_html(job.report)
 
 
 def _tally(state: TaskState) -> Tally:

@@ -63,6 +63,11 @@ class Job:
         """Folder with the demo's own record of what was done."""
         return Path(self.output, "records")
 
+    @property
+    def report(self) -> Path:
+        """The report of the last run, as a page; beside it, the same as JSON."""
+        return Path(self.output, "report.html")
+
     def tracking(self, stage: str) -> Path:
         """Tracking store of one stage."""
         return Path(self.output, "tracking", stage)

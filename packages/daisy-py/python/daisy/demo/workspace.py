@@ -23,6 +23,8 @@ _OURS = (
     "tracking",
     "logs",
     "demo.png",
+    "report.html",
+    "report.json",
     _MANIFEST,
 )
 _MEGABYTE = 10**6
