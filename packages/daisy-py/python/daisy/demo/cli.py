@@ -77,7 +77,7 @@ def _judge(job: Job, name: str, tallies: dict[str, check.Tally]) -> bool:
 def _say_where_things_are(job: Job) -> None:
     places = {
         "picture": Path(job.output, "demo.png"),
-        "report": job.report if job.report.exists() else job.report.with_suffix(".json"),
+        "report": job.report if job.report.exists() else Path(job.output, "logs", "report.json"),
         "volumes": job.volumes,
         "logs": Path(job.output, "logs"),
         "tracking": Path(job.output, "tracking"),

@@ -47,8 +47,7 @@ def _require_space(job: Job, result: RunResult) -> None:
 
 
 def _save_report(job: Job, result: RunResult) -> None:
-    """Keep what is known of the run; as a page too where the ``report`` extra is installed."""
-    result.save_json(job.report.with_suffix(".json"))
+    """Draw the page of the run, where the ``report`` extra is installed."""
     if find_spec("plotly") is not None:
         result.save_html(job.report)
 

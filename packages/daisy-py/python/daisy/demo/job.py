@@ -65,7 +65,7 @@ class Job:
 
     @property
     def report(self) -> Path:
-        """The report of the last run, as a page; beside it, the same as JSON."""
+        """The page of the last run, made where the ``report`` extra is installed."""
         return Path(self.output, "report.html")
 
     def tracking(self, stage: str) -> Path:

@@ -24,7 +24,6 @@ _OURS = (
     "logs",
     "demo.png",
     "report.html",
-    "report.json",
     _MANIFEST,
 )
 _MEGABYTE = 10**6
