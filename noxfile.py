@@ -118,6 +118,20 @@ def typing(session: nox.Session) -> None:
 
 
 @nox.session
+def stubs(session: nox.Session) -> None:
+    """Generate the stub of the extension and compare it (`-- --write`: and keep it)."""
+    session.install(*BACKEND_PROJECT["project"]["dependencies"])
+    made = Path(session.create_tmp()).resolve()
+    manifest = "--manifest-path=packages/daisy-py/Cargo.toml"
+    session.run("maturin", "generate-stubs", "--features=stubs", manifest, f"--out={made}")
+    new, kept = made / "daisy/_core.pyi", PACKAGE / "_core.pyi"
+    if "--write" in session.posargs:
+        shutil.copy(new, kept)
+    elif not kept.exists() or new.read_bytes() != kept.read_bytes():
+        session.error("_core.pyi is not what the extension says: `nox -s stubs -- --write`")
+
+
+@nox.session
 def backend(session: nox.Session) -> None:
     """Test daisy-build and what it builds: fake machines, real pip, contents of wheel and sdist."""
     session.install("-e", str(BACKEND), *backend_group("test"), *group("test"))

@@ -28,6 +28,7 @@ IN_CI_RUN = (
     "nox -s demo",
     "nox -s lint",
     "nox -s typing",
+    "nox -s stubs",
     "nox -s docs",
     "nox -s look",
     "nox -s build",
