@@ -346,6 +346,30 @@ except StoreError as error:
     assert zarr.open_group(tmp_path / "store", mode="r")["done"][...].all()
 
 
+def test_a_small_disk_fills_up_and_the_run_goes_on_when_it_has_grown(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        shape = (1_000_000,)
+        with pytest.raises(StoreError, match=r"No space left on device.*the run can be resumed"):
+            run(make(lambda block: None, disk / "store", shape))
+        marks = int(zarr.open_array(disk / "store/done", mode="r")[...].sum())
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with pytest.raises(StoreError, match="Read-only file system"):
+            run(make(lambda block: None, disk / "store", shape))
+        subprocess.run(["mount", "-o", "remount,rw,size=64m", disk], check=True)
+        states = run(make(lambda block: None, disk / "store", shape), return_states=True)
+        assert 0 < marks == states["task"].skipped_count < 1_000_000  # type: ignore[index]
+        assert zarr.open_array(disk / "store/done", mode="r")[...].all()
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
 def test_a_folder_that_cannot_be_written_is_an_error_before_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):

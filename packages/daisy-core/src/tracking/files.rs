@@ -21,7 +21,6 @@ pub(super) fn store_error(doing: &str, path: &Path, error: io::Error) -> Error {
         .with_context("path", path.display())
         .with_context("got", &error)
         .with_context("expected", advice)
-        .with_source(error)
 }
 
 /// The whole of a file, or `None` where there is none.
