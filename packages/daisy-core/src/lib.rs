@@ -17,6 +17,7 @@ pub mod graph;
 pub mod ids;
 pub mod marks;
 pub mod measurement;
+mod meter;
 pub mod plan;
 pub mod run;
 pub mod scheduler;
@@ -26,3 +27,4 @@ pub mod wire;
 
 pub use error::{Error, ErrorKind, Result};
 pub use measurement::Measurement;
+pub use meter::Meter;

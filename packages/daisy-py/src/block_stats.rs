@@ -50,6 +50,20 @@ impl BlockStats {
     }
 }
 
+impl From<Measurement> for BlockStats {
+    fn from(measurement: Measurement) -> Self {
+        Self {
+            wall_seconds: measurement.wall_seconds,
+            cpu_seconds: measurement.cpu_seconds,
+            peak_rss_bytes: measurement.peak_rss_bytes,
+            io_read_bytes: measurement.io_read_bytes,
+            io_write_bytes: measurement.io_write_bytes,
+            gpu_util_pct: measurement.gpu_util_pct,
+            gpu_mem_bytes: measurement.gpu_mem_bytes,
+        }
+    }
+}
+
 #[pymethods]
 impl BlockStats {
     #[new]

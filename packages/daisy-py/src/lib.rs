@@ -10,6 +10,7 @@ mod client;
 mod errors;
 mod graph;
 mod lifeline;
+mod meter;
 mod outcome;
 mod pipeline_plan;
 mod plan;
@@ -39,6 +40,8 @@ mod _core {
     use super::graph::{BlockIterator, BlockwiseDependencyGraph, DependencyGraph, DependencyIterator};
     #[pymodule_export]
     use super::lifeline::{end_with_parent, note_fork};
+    #[pymodule_export]
+    use super::meter::Meter;
     #[pymodule_export]
     use super::outcome::{IdIterator, IdSet, RunOutcome};
     #[pymodule_export]
