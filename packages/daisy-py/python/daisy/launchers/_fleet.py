@@ -15,6 +15,7 @@ from daisy.logging import logger
 
 _GRACE_SECONDS = 0.5
 _SETTLING_POLL_SECONDS = 0.002
+_LOCAL_BATCH = 4
 
 SpecOf = Callable[[int, Sequence[int]], WorkerSpec]
 """The specification of these workers of the task at this position."""
@@ -54,6 +55,8 @@ class Fleet:
         self._spec_of = spec_of
         self._commands: queue.SimpleQueue[_Launch | _Kill | _Finish] = queue.SimpleQueue()
         self._handles: dict[int, tuple[Launcher, Handle]] = {}
+        # Asked for and not started: short runs end before the last of many workers is needed.
+        self._waiting: dict[int, int] = {}
         self._polled: dict[int, float] = {}
         self._finish: _Finish | None = None
         self._abandoned = threading.Event()
@@ -84,6 +87,7 @@ class Fleet:
         while not (self._finish and not self._handles) and not self._abandoned.is_set():
             for command in self._next_commands():
                 self._obey(command)
+            self._start_some()
             self._poll()
         for launcher in dict.fromkeys(self._launchers):
             launcher.close(cancel=True)
@@ -102,6 +106,8 @@ class Fleet:
                 return commands
 
     def _patience(self) -> float | None:
+        if self._waiting:
+            return 0.0
         if not self._handles:
             return None if self._finish is None else 0.0
         if self._finish is not None:
@@ -110,17 +116,38 @@ class Fleet:
 
     def _obey(self, command: _Launch | _Kill | _Finish) -> None:
         if isinstance(command, _Launch):
-            if self._finish is None:
-                self._start(command)
-            else:
-                for worker in command.workers:
-                    self._run.worker_exited(worker, True, "the run ended before it was started", "")
+            self._waiting.update(dict.fromkeys(command.workers, command.task))
+            if self._finish is not None:
+                self._forget_waiting(command.workers)
         elif isinstance(command, _Kill):
+            self._forget_waiting([command.worker])
             self._cancel([command.worker], command.grace_s)
         else:
             self._finish = command
+            self._forget_waiting(list(self._waiting))
             if command.cancel:
                 self._cancel(list(self._handles), _GRACE_SECONDS)
+
+    def _forget_waiting(self, workers: Sequence[int]) -> None:
+        for worker in workers:
+            if self._waiting.pop(worker, None) is not None:
+                self._run.worker_exited(worker, True, "not needed any more", "")
+
+    def _start_some(self) -> None:
+        """Start some of those asked for, all of one task; others can be cancelled in between."""
+        if not self._waiting:
+            return
+        task = next(iter(self._waiting.values()))
+        launcher = self._launchers[task]
+        most = (
+            launcher.caps.max_batch
+            if launcher.caps.remote
+            else min(_LOCAL_BATCH, launcher.caps.max_batch)
+        )
+        workers = [worker for worker, of in self._waiting.items() if of == task][:most]
+        for worker in workers:
+            del self._waiting[worker]
+        self._start(_Launch(task, workers))
 
     def _start(self, command: _Launch) -> None:
         launcher = self._launchers[command.task]
