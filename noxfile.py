@@ -23,6 +23,15 @@ ROOT = Path(__file__).parent
 PACKAGE = ROOT / "packages/daisy-py/python/daisy"
 BACKEND = ROOT / "packages/daisy-build"
 PYTHON_TESTS = ["packages/daisy-py/tests", "packages/daisy-build/tests", "tests"]
+# The tests of daisy hand it wrong values on purpose, and ask results what they know to be there.
+FORGIVEN = ["arg-type", "call-overload", "index", "misc", "no-any-return", "no-untyped-call"]
+FORGIVEN += ["operator", "union-attr", "import-not-found"]
+LENIENT = {
+    "packages/daisy-py/tests": [
+        "--no-warn-unused-ignores",
+        *(f"--disable-error-code={code}" for code in FORGIVEN),
+    ]
+}
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 BACKEND_PROJECT = nox.project.load_toml(BACKEND / "pyproject.toml")
 
@@ -112,9 +121,10 @@ def typing(session: nox.Session) -> None:
     session.run("mypy", "noxfile.py")
     for folder in existing(*PYTHON_TESTS, "benchmarks", "examples"):
         if next((ROOT / folder).rglob("*.py"), None):
-            session.run("mypy", "--explicit-package-bases", folder, env={"MYPYPATH": folder})
+            options = ["--explicit-package-bases", *LENIENT.get(folder, [])]
+            session.run("mypy", *options, folder, env={"MYPYPATH": folder})
     if (PACKAGE / "_core.pyi").exists():
-        session.run("stubtest", "daisy._core", "--ignore-missing-stub")
+        session.run("stubtest", "daisy._core")
 
 
 @nox.session
