@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
 
-__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "end_with_parent", "failed_block_indices", "note_fork", "reset_tracking", "task_facts"]
+__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "end_with_parent", "failed_block_indices", "note_fork", "reset_tracking", "task_facts"]
 
 __version__: Final[str]
 
@@ -272,6 +272,17 @@ class IdSet:
     def at(self, /, position: SupportsIndex) -> int:
         """
         The id at this position.
+        """
+
+@final
+class Meter:
+    """
+    Reads what this process uses, from when it was made.
+    """
+    def __new__(cls, /) -> Meter: ...
+    def read(self, /) -> BlockStats:
+        """
+        What was used since.
         """
 
 @final
