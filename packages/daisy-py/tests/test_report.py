@@ -43,7 +43,8 @@ def result_of(tmp_path: Path, **options: Any) -> daisy.RunResult:
         for name in ("first", "second <b>")
     )
     options = {"progress": False, "summary": False, "worker_processes": False, **options}
-    return daisy.run_blockwise(first + second, **options)
+    result: daisy.RunResult = daisy.run_blockwise(first + second, **options)
+    return result
 
 
 @pytest.fixture(scope="module")

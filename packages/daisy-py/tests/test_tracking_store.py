@@ -33,7 +33,7 @@ class Count:
             raise RuntimeError(f"block {block.block_id[1]} is bad")
 
 
-def make(function: Any, path: object, shape: tuple[int, ...] = (10,), **options: Any) -> daisy.Task:
+def make(function: Any, path: Any, shape: tuple[int, ...] = (10,), **options: Any) -> daisy.Task:
     zero, one = (0,) * len(shape), (1,) * len(shape)
     block = daisy.Roi(zero, one)
     options = {"read_write_conflict": False, "max_retries": 1, **options}
@@ -44,7 +44,8 @@ def make(function: Any, path: object, shape: tuple[int, ...] = (10,), **options:
 
 def run(*tasks: daisy.Task, **options: Any) -> daisy.RunResult:
     options = {"worker_processes": False, "progress": False, "summary": False, **options}
-    return daisy.run_blockwise(list(tasks), **options)
+    result: daisy.RunResult = daisy.run_blockwise(list(tasks), **options)
+    return result
 
 
 @pytest.mark.parametrize("shape", [(1,), (70_000,), (3, 5), (300, 300), (2, 41, 900), (4, 1, 1, 3)])
