@@ -186,6 +186,7 @@ impl Recorder {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::geometry::Roi;

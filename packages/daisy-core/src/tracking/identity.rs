@@ -108,6 +108,7 @@ fn show(values: &[i64]) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::plan::{Fit, TaskOptions};

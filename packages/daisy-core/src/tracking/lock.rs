@@ -208,6 +208,7 @@ fn is_still(_: &File, _: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

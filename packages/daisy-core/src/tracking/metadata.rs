@@ -158,6 +158,7 @@ fn unusable(what: &'static str, got: &str, expected: &str) -> Error {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
