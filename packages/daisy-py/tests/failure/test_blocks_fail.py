@@ -10,24 +10,7 @@ from typing import Any
 
 import daisy
 import pytest
-
-
-def blocks(count: int, process: Any, **options: Any) -> daisy.Task:
-    """A one-dimensional task of `count` blocks that may all run at once."""
-    return daisy.Task(
-        options.pop("task_id", "t"),
-        daisy.Roi((0,), (count * 10,)),
-        daisy.Roi((0,), (10,)),
-        daisy.Roi((0,), (10,)),
-        process_function=process,
-        read_write_conflict=False,
-        **options,
-    )
-
-
-def run(pipeline: Any, **options: Any) -> daisy.RunResult:
-    """Runs quietly."""
-    return daisy.run_blockwise(pipeline, progress=False, summary=False, **options)
+from quiet_runs import blocks, run
 
 
 def make_attempt_counter(folder: Path, fail: Any) -> Any:
