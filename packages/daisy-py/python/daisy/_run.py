@@ -14,7 +14,12 @@ from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
 from daisy._progress import FormerObservers, Watch, observer_of
 from daisy._report.facts import REPORT_FILE, settings_of
 from daisy._result import RunResult
-from daisy._settings import HOST_VARIABLE
+from daisy._settings import (
+    CONNECT_TIMEOUT_VARIABLE,
+    HOST_VARIABLE,
+    RECONNECT_GRACE_VARIABLE,
+    seconds_from_environment,
+)
 from daisy._stores import open_stores
 from daisy._summary import print_summary
 from daisy._task_function import FunctionKind
@@ -212,8 +217,12 @@ class _Arguments:
             masks=[mask_bytes(task) for task in self.tasks],
             stores=self.stores,
             measures=[task.resource_tracking for task in self.tasks],
-            connect_timeout=timedelta(seconds=120),
-            reconnect_grace=timedelta(seconds=30),
+            connect_timeout=timedelta(
+                seconds=seconds_from_environment(CONNECT_TIMEOUT_VARIABLE, 120)
+            ),
+            reconnect_grace=timedelta(
+                seconds=seconds_from_environment(RECONNECT_GRACE_VARIABLE, 30)
+            ),
             stall_after=timedelta(minutes=10),
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
@@ -11,6 +13,12 @@ CONTEXT_VARIABLE: Final = "DAISY_CONTEXT"
 
 HOST_VARIABLE: Final = "DAISY_HOST"
 """Environment variable with the address to listen on, where ``host=`` is not given."""
+
+CONNECT_TIMEOUT_VARIABLE: Final = "DAISY_CONNECT_TIMEOUT"
+"""Environment variable with the seconds that a worker may take from its start to its connection (120)."""
+
+RECONNECT_GRACE_VARIABLE: Final = "DAISY_RECONNECT_GRACE"
+"""Environment variable with the seconds that a worker whose connection is lost may take to come back (30)."""
 
 ERROR_LINES: Final = 50
 """Most lines of an error text that travel; the whole of it is in the worker's log."""
@@ -30,3 +38,22 @@ THREAD_VARIABLES: Final = (
 
 CAPACITY: Final = 64
 """Most blocks that one worker holds at once, when they are short."""
+
+
+def seconds_from_environment(variable: str, default: float) -> float:
+    """A number of seconds that the user may set.
+
+    Raises:
+        ValueError: If it is set to anything but a number above zero.
+    """
+    text = os.environ.get(variable)
+    if text is None:
+        return default
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    # A comparison with NaN is false.
+    if not 0 < seconds < 1e9:
+        raise ValueError(f"{variable} is a number of seconds above 0; got {text!r}")
+    return seconds

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,32 @@ def test_workers_that_never_connect_stop_the_launching(how: str) -> None:
     assert "never connected" in state.abandon_reason
     expected = {"exit 0": "0", "exit 3": "3", "SIGKILL": "SIGKILL", "raise": "no GPU here"}[how]
     assert expected in state.abandon_reason
+
+
+def test_a_worker_that_hangs_before_it_connects_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time to connect is bounded; what hangs is ended, and three in a row stop the launching."""
+    monkeypatch.setenv("DAISY_CONNECT_TIMEOUT", "1")
+
+    def worker() -> None:
+        with open(tmp_path / "pids", "a") as file:
+            file.write(f"{os.getpid()}\n")
+        threading.Event().wait()
+
+    result = run(blocks(4, worker))
+    state = result.states["t"]
+    assert state.abandoned
+    assert "within 1 s" in state.abandon_reason
+    for pid in (tmp_path / "pids").read_text().split():
+        assert not Path(f"/proc/{pid}/environ").exists() or not Path(f"/proc/{pid}/exe").exists()
+
+
+def test_a_setting_that_is_no_number_of_seconds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named, with what it was set to, before anything starts."""
+    monkeypatch.setenv("DAISY_CONNECT_TIMEOUT", "soon")
+    with pytest.raises(ValueError, match=r"DAISY_CONNECT_TIMEOUT.*soon"):
+        run(blocks(1, lambda block: None))
 
 
 def test_the_restart_budget_ends_a_task_whose_workers_only_die() -> None:
