@@ -302,7 +302,7 @@ def client_requirements(session: nox.Session, names: list[str], scratch: Path) -
 def clients(session: nox.Session) -> None:
     """Run programs of libraries that use daisy on this daisy and on the published one; compare voxels."""
     session.install(*group("test"), "pip")
-    where = Path(session.create_tmp()) / "environments"
+    where = Path(session.create_tmp()).resolve() / "environments"
     where.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(where / "wheel", ignore_errors=True)
     session.run("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(where / "wheel"), ".")

@@ -44,6 +44,8 @@ pub(crate) enum Request {
         attempt: u32,
         /// Who had it.
         worker: u64,
+        /// The block.
+        block: Py<Block>,
         /// Traceback or cause.
         error: String,
     },
@@ -77,22 +79,24 @@ impl Request {
                 index: block.index,
                 block: Py::new(py, Block::of(plan.place(block.task), block.index, block_status::CREATED))?,
             },
-            CoreRequest::Note(note) => Self::of_note(note, plan),
+            CoreRequest::Note(note) => Self::of_note(py, note, plan)?,
             CoreRequest::TaskEnded(task) => Self::TaskEnded { task: task.0 },
             CoreRequest::Ended => Self::Ended {},
         })
     }
 
-    pub(crate) fn of_note(note: Note, plan: &PipelinePlan) -> Self {
+    pub(crate) fn of_note(py: Python<'_>, note: Note, plan: &PipelinePlan) -> PyResult<Self> {
         let (level, text) = match note {
             Note::BlockFailed { block, attempt, worker, error } => {
-                return Self::BlockFailed {
+                let place = plan.place(block.task);
+                return Ok(Self::BlockFailed {
                     task: block.task.0,
-                    number: plan.place(block.task).layout.block_id(block.index),
+                    number: place.layout.block_id(block.index),
                     attempt,
                     worker: worker.0,
+                    block: Py::new(py, Block::of(place, block.index, block_status::FAILED))?,
                     error: error.to_string(),
-                };
+                });
             }
             Note::ReportRefused { worker, block, reason } => {
                 let name = &plan.place(block.task).name;
@@ -107,7 +111,7 @@ impl Request {
             Note::Stalled { report } => ("warning", report),
             Note::Lost { count } => ("info", format!("{count} notes were left out: there were too many")),
         };
-        Self::Note { level: level.to_owned(), text }
+        Ok(Self::Note { level: level.to_owned(), text })
     }
 }
 

@@ -132,11 +132,13 @@ def test_names_of_daisy_1(name: str) -> None:
     assert getattr(daisy, name) is not None
 
 
+@pytest.mark.filterwarnings("ignore:the module daisy:DeprecationWarning")
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_of_daisy_1_and_2(name: str) -> None:
     importlib.import_module(f"daisy.{name}")
 
 
+@pytest.mark.filterwarnings("ignore:the module daisy:DeprecationWarning")
 def test_observers_of_daisy_1_hear_of_runs() -> None:
     from daisy.server_observer import ServerObserver
 

@@ -13,7 +13,12 @@ from __future__ import annotations
 
 import importlib
 
-from daisy._core import __version__
+from daisy._mixed import refuse_mixed_files
+
+# Before anything else is imported, which might not be ours.
+refuse_mixed_files(__path__[0])
+
+from daisy._core import __version__  # noqa: E402 - see above
 
 # Not typing's: importing that takes a third of the time that importing daisy takes.
 TYPE_CHECKING = False
@@ -57,16 +62,19 @@ __all__ = [
     "RunFailed",
     "RunResult",
     "Scheduler",
+    "SerialServer",
     "Server",
     "Task",
     "TaskState",
     "__version__",
+    "get_done_marker_basedir",
     "get_tracking_basedir",
     "get_worker_log_basename",
     "logging",
     "plan",
     "profile_block",
     "run_blockwise",
+    "set_done_marker_basedir",
     "set_tracking_basedir",
 ]
 
@@ -104,6 +112,30 @@ __path__.append(f"{__path__[0]}/_v1")
 _MODULES = frozenset({"errors", "launchers", "logging", "testing"})
 
 # Spellings of daisy 1.x and former names of 2.0.0.
+_FORMER_MODULES = frozenset(
+    {
+        "block",
+        "blocks",
+        "cl_monitor",
+        "client",
+        "context",
+        "convenience",
+        "coordinate",
+        "dependency_graph",
+        "freezable",
+        "roi",
+        "scheduler",
+        "serial_server",
+        "server",
+        "server_observer",
+        "task",
+        "task_state",
+        "v1_compat",
+        "v2",
+        "worker",
+        "worker_pool",
+    }
+)
 _FORMER = frozenset(
     {
         "SerialServer",
@@ -121,7 +153,7 @@ _FORMER = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name in _MODULES:
+    elif name in _MODULES or name in _FORMER_MODULES:
         value = importlib.import_module(f"daisy.{name}")
     elif name in _FORMER:
         return importlib.import_module("daisy._compat").former_name(name)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
-from daisy import __version__
+from daisy._mixed import refuse_mixed_files
+
+# Where `daisy` was installed over daisy-py, its own `__init__` did not look.
+refuse_mixed_files(os.path.dirname(os.path.abspath(__file__)))
+
+from daisy import __version__  # noqa: E402 - see above
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -306,12 +306,17 @@ class Request:
         """
         An attempt failed.
         """
-        __match_args__: Final = ("task", "number", "attempt", "worker", "error")
-        def __new__(cls, /, task: SupportsIndex, number: SupportsIndex, attempt: SupportsIndex, worker: SupportsIndex, error: str) -> Request.BlockFailed: ...
+        __match_args__: Final = ("task", "number", "attempt", "worker", "block", "error")
+        def __new__(cls, /, task: SupportsIndex, number: SupportsIndex, attempt: SupportsIndex, worker: SupportsIndex, block: Block, error: str) -> Request.BlockFailed: ...
         @property
         def attempt(self, /) -> int:
             """
             Which attempt, from 1.
+            """
+        @property
+        def block(self, /) -> Block:
+            """
+            The block.
             """
         @property
         def error(self, /) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from daisy import _core, logging
 from daisy._context import Context
+from daisy._observe import FormerObservers
 from daisy._settings import THREAD_VARIABLES
 from daisy._task import Task
 from daisy.launchers import Launcher, RunContext, WorkerSpec, load
@@ -34,6 +35,7 @@ class Driver:
 
     def __init__(self, arguments: _Arguments) -> None:
         self._tasks = arguments.tasks
+        self._observer = arguments.observer
         self._launchers = _launchers(self._tasks, worker_processes=arguments.worker_processes)
         # Before anything starts: what cannot be sent is an error here.
         self._payloads = [
@@ -75,18 +77,23 @@ class Driver:
             case _core.Request.Check(task=task, index=index, block=block):
                 check = self._tasks[task].check_function
                 self.run.checked(task, index, bool(check is not None and check(block)))
-            case _core.Request.BlockFailed(task=task, number=number, attempt=attempt, error=error):
-                logging.logger.info(
-                    "block %s of task %r failed (attempt %s):\n%s",
-                    number,
-                    self._tasks[task].task_id,
-                    attempt,
-                    error,
-                )
+            case _core.Request.BlockFailed() as failure:
+                self._note_failure(failure)
             case _core.Request.Note(level=level, text=text):
                 getattr(logging.logger, level)("%s", text)
             case _:
                 pass  # the end of a task is seen in the states
+
+    def _note_failure(self, failure: _core.Request.BlockFailed) -> None:
+        logging.logger.info(
+            "block %s of task %r failed (attempt %s):\n%s",
+            failure.number,
+            self._tasks[failure.task].task_id,
+            failure.attempt,
+            failure.error,
+        )
+        if isinstance(self._observer, FormerObservers):
+            self._observer.note_failure(failure.block, failure.error, failure.worker)
 
     def end(self, *, cancel: bool) -> _core.RunOutcome:
         """End the run and every worker; returns what it came to."""

@@ -10,8 +10,9 @@ from typing import Any, Literal, overload
 
 from daisy import _core, _script, _task_arguments, logging
 from daisy._mask import mask_bytes
+from daisy._observe import FormerObservers
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
-from daisy._progress import FormerObservers, Watch, observer_of
+from daisy._progress import Watch, observer_of
 from daisy._report.facts import REPORT_FILE, settings_of
 from daisy._result import RunResult
 from daisy._settings import (
@@ -115,6 +116,7 @@ class Server:
 
     Args:
         stop_event: Not used; Ctrl-C stops a run.
+        host: Where the runs of this server listen, if they do not say so themselves.
 
     Attributes:
         last_result: The result of the last run.
@@ -122,18 +124,15 @@ class Server:
         last_task_order: Names of its tasks in the order in which data flows.
     """
 
-    def __init__(self, stop_event: object = None) -> None:
+    def __init__(self, stop_event: object = None, host: str | None = None) -> None:
         self.stop_event = stop_event
+        self._host = host
+        self._observers: list[object] = []
         self.hostname: str | None = None
         self.port: int | None = None
         self.last_result: RunResult | None = None
         self.last_tracking_summary: dict[str, Any] = {}
         self.last_task_order: list[str] = []
-        self._observers: list[Any] = []
-
-    def register_observer(self, observer: object) -> None:
-        """Tell an observer of daisy 1.x of runs to come."""
-        self._observers.append(observer)
 
     def run_blockwise(
         self,
@@ -146,14 +145,13 @@ class Server:
         **options: Any,
     ) -> dict[str, _core.TaskState]:
         """Run with workers; returns the states of the tasks by name."""
-        if self._observers:
-            progress = FormerObservers(self._observers, observer_of(progress))
+        options.pop("scheduler", None)  # daisy 1.x took one; a run makes its own
         result: RunResult = run_blockwise(
             pipeline,
             resources=resources,
-            progress=progress,
+            progress=self._observer_of(progress),
             block_tracking=block_tracking,
-            host=host,
+            host=host or self._host,
             summary=summary,
             **options,
         )
@@ -161,6 +159,22 @@ class Server:
         self.last_tracking_summary = result.tracking_summary
         self.last_task_order = list(result.states)
         return result.states
+
+    def register_observer(self, observer: object) -> None:
+        """Tell an observer of daisy 1.x (``daisy.server_observer.ServerObserver``) of the runs of this server.
+
+        Those of today are passed as ``progress=``.
+        """
+        self._observers.append(observer)
+
+    def unregister_observer(self, observer: object) -> None:
+        """Tell it no more."""
+        self._observers.remove(observer)
+
+    def _observer_of(self, progress: object) -> object:
+        if not self._observers:
+            return progress
+        return FormerObservers(self._observers, observer_of(progress))
 
 
 Server.__module__ = "daisy"

@@ -196,11 +196,6 @@ class Task:
         return int(self._options["max_workers"])
 
     @property
-    def num_workers(self) -> int:
-        """Name of ``max_workers`` in daisy 1.x."""
-        return self.max_workers
-
-    @property
     def max_retries(self) -> int:
         """Attempts of a block after its first."""
         return int(self._options["max_retries"])
@@ -219,11 +214,6 @@ class Task:
     @property
     def timeout_secs(self) -> float | None:
         """Seconds that one attempt may take, or None."""
-        return self._timeout
-
-    @property
-    def timeout(self) -> float | None:
-        """Name of ``timeout_secs`` in daisy 1.x."""
         return self._timeout
 
     @property
@@ -267,10 +257,15 @@ class Task:
         mask = self._skip_mask
         return mask if mask is None or callable(mask) else mask.copy()
 
-    @property
-    def upstream_tasks(self) -> list[Task]:
-        """The tasks given as ``upstream_tasks`` (daisy 1.x)."""
-        return list(self._upstream_tasks)
+    if not TYPE_CHECKING:  # or every attribute would seem to exist
+
+        def __getattr__(self, name: str) -> Any:
+            """Attributes of daisy 1.x."""
+            if name.startswith("_"):
+                raise AttributeError(f"'Task' object has no attribute {name!r}")
+            from daisy import _compat  # noqa: PLC0415 - only for spellings of 1.x
+
+            return _compat.former_attribute(self, name)
 
     def reset(self) -> Path | None:
         """Forget which blocks are done: delete the tracking store.

@@ -143,7 +143,7 @@ def _configure_logging(settings: dict[str, Any] | None) -> None:
 
 def __getattr__(name: str) -> Any:
     if name == "Worker":  # a class of daisy 1.x lived here
-        from daisy import _compat
+        from daisy._compat.workers import Worker
 
-        return _compat.Worker
+        return Worker
     raise AttributeError(f"module 'daisy.worker' has no attribute {name!r}")

@@ -148,7 +148,7 @@ def _settings(task: Task) -> dict[str, Any]:
         "max_workers": task.max_workers,
         "max_retries": task.max_retries,
         "max_worker_restarts": task.max_worker_restarts,
-        "timeout": task.timeout,
+        "timeout": task.timeout_secs,
         "requires": dict(task.requires),
         "resource_tracking": task.resource_tracking,
         "tracking_path": None if task.tracking_path is None else str(task.tracking_path),

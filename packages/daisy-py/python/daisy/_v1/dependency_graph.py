@@ -1,15 +1,8 @@
-"""Dependency graphs of daisy 1.x."""
+"""``daisy.dependency_graph`` of daisy 1.x."""
 
-from daisy import (
-    BlockwiseDependencyGraph,
-    DependencyGraph,
-    expand_roi_to_grid,
-    expand_write_roi_to_grid,
-)
+from daisy import BlockwiseDependencyGraph, DependencyGraph
+from daisy._compat.warn import warn_of_former
 
-__all__ = [
-    "BlockwiseDependencyGraph",
-    "DependencyGraph",
-    "expand_roi_to_grid",
-    "expand_write_roi_to_grid",
-]
+__all__ = ["BlockwiseDependencyGraph", "DependencyGraph"]
+
+warn_of_former("the module daisy.dependency_graph", "daisy.DependencyGraph")

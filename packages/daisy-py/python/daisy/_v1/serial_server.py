@@ -1,5 +1,8 @@
-"""The serial server of daisy 1.x."""
+"""``daisy.serial_server`` of daisy 1.x."""
 
-from daisy import SerialServer
+from daisy._compat.server import SerialServer
+from daisy._compat.warn import warn_of_former
 
 __all__ = ["SerialServer"]
+
+warn_of_former("the module daisy.serial_server", "daisy.run_blockwise(..., multiprocessing=False)")

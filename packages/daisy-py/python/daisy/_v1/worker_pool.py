@@ -1,5 +1,8 @@
-"""The worker pool of daisy 1.x."""
+"""``daisy.worker_pool`` of daisy 1.x."""
 
-from daisy import WorkerPool
+from daisy._compat.warn import warn_of_former
+from daisy._compat.workers import WorkerPool
 
 __all__ = ["WorkerPool"]
+
+warn_of_former("the module daisy.worker_pool", "Task(max_workers=...)")
