@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use daisy_core::ids::WorkerId;
 use daisy_core::scheduler::Outcome;
+#[cfg(unix)]
+use daisy_core::wire::Terms;
 use daisy_core::wire::{Acquired, Grant, Token, WorkerClient, WorkerConfig};
 use daisy_core::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -23,7 +25,10 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// A worker's connection to its driver; usable from several threads at once.
 #[pyclass(name = "WorkerConnection", module = "daisy._core", frozen)]
 pub(crate) struct WorkerConnection {
-    client: WorkerClient,
+    client: Arc<WorkerClient>,
+    /// Where signals are written; kept so that it stays open.
+    #[cfg(unix)]
+    signals: Mutex<Option<std::io::PipeWriter>>,
     place: Arc<TaskPlace>,
     /// Blocks that were handed out by `acquire` and not reported on.
     held: Mutex<Vec<(u64, Grant, Instant)>>,
@@ -67,9 +72,15 @@ impl WorkerConnection {
             capacity,
             owns_process,
         };
-        let client = py.detach(|| WorkerClient::connect(&config))?;
+        let client = Arc::new(py.detach(|| WorkerClient::connect(&config))?);
         let place = Arc::new(TaskPlace { name: config.task.into(), layout: client.welcome().layout });
-        Ok(Self { client, place, held: Mutex::new(Vec::new()) })
+        Ok(Self {
+            client,
+            #[cfg(unix)]
+            signals: Mutex::new(None),
+            place,
+            held: Mutex::new(Vec::new()),
+        })
     }
 
     /// The id that the driver knows this worker by.
@@ -147,6 +158,28 @@ impl WorkerConnection {
         Ok(count)
     }
 
+    /// Leaves in time: when one of `signals` is written to the file descriptor that is returned, or `notice` before
+    /// `walltime` is over. After a signal the process has `grace` left.
+    #[cfg(unix)]
+    #[pyo3(signature = (*, walltime, notice, grace, signals))]
+    fn watch_notice(
+        &self,
+        walltime: Option<Duration>,
+        notice: Duration,
+        grace: Duration,
+        signals: Vec<u8>,
+    ) -> Result<i32> {
+        use std::os::fd::AsRawFd;
+
+        let (reader, writer) = std::io::pipe().map_err(Error::from)?;
+        // Whoever writes is a signal handler, which must not wait.
+        rustix::io::ioctl_fionbio(&writer, true).map_err(|error| Error::from(std::io::Error::from(error)))?;
+        self.client.watch_notice(Terms { walltime, notice, grace, signals }, reader)?;
+        let number = writer.as_raw_fd();
+        *self.signals.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(number)
+    }
+
     /// Takes no more blocks; those not started go back.
     fn drain(&self, py: Python<'_>) {
         py.detach(|| self.client.drain());
@@ -156,4 +189,11 @@ impl WorkerConnection {
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.client.close());
     }
+}
+
+/// Connects to a driver and has both sides prove the token, and nothing more; returns the seconds that took.
+#[pyfunction]
+pub(crate) fn check_address(py: Python<'_>, address: String, token_file: PathBuf) -> Result<f64> {
+    let token = Token::read_file(&token_file)?;
+    Ok(py.detach(|| daisy_core::wire::check_address(&address, &token))?.as_secs_f64())
 }

@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use super::block_stats::BlockStats;
     #[pymodule_export]
-    use super::client::WorkerConnection;
+    use super::client::{WorkerConnection, check_address};
     #[pymodule_export]
     use super::graph::{BlockIterator, BlockwiseDependencyGraph, DependencyGraph, DependencyIterator};
     #[pymodule_export]

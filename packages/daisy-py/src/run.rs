@@ -102,6 +102,12 @@ impl Run {
         Ok(named)
     }
 
+    /// Ids of the workers that are connected now, a moment old.
+    fn connected_workers(&self, py: Python<'_>) -> Vec<u64> {
+        let workers = py.detach(|| self.with(CoreRun::workers)).unwrap_or_default();
+        workers.iter().filter(|view| view.connected).map(|view| view.worker.0).collect()
+    }
+
     /// Waits for the end of the run; once only.
     fn join(&self, py: Python<'_>) -> Result<RunOutcome> {
         let run = py.detach(|| self.run.write().unwrap_or_else(std::sync::PoisonError::into_inner).take());

@@ -59,12 +59,22 @@ impl Scheduler {
         match phase {
             // One that was started by hand and holds nothing has just left.
             Phase::Connected | Phase::Draining | Phase::Dismissed if external && is_idle => self.forget(id),
+            Phase::Draining if is_idle => {
+                // It left in order: it may be replaced at once, and nothing is counted against its task.
+                self.set_phase(id, Phase::Left { since: self.now });
+                self.watch(id);
+                self.touch_task_of(id);
+            }
             Phase::Connected | Phase::Draining => {
                 self.set_phase(id, Phase::Disconnected { since: self.now });
                 self.watch(id);
                 self.touch_task_of(id);
             }
-            Phase::Launching | Phase::Dismissed | Phase::Disconnected { .. } | Phase::Gone => {}
+            Phase::Launching
+            | Phase::Dismissed
+            | Phase::Disconnected { .. }
+            | Phase::Left { .. }
+            | Phase::Gone => {}
         }
     }
 
@@ -81,7 +91,9 @@ impl Scheduler {
                     self.note_death(id, &describe(exit));
                 }
             }
-            Phase::Dismissed | Phase::Gone => {}
+            // It came and went, and then failed: replacing it for ever would not help.
+            Phase::Left { .. } if !exit.clean => self.note_death(id, &describe(exit)),
+            Phase::Left { .. } | Phase::Dismissed | Phase::Gone => {}
         }
         self.forget(id);
     }
@@ -127,7 +139,8 @@ impl Scheduler {
 
     /// Ends a worker that is late, for this reason.
     pub(super) fn reclaim(&mut self, id: WorkerId, reason: KillReason, actions: &mut Vec<Action>) {
-        let Some(task) = self.workers.get(&id).map(|worker| worker.task) else { return };
+        let Some(worker) = self.workers.get(&id) else { return };
+        let (task, has_left) = (worker.task, matches!(worker.phase, Phase::Left { .. }));
         actions.push(Action::Kill { worker: id, reason });
         let retry = self.frontier.pipeline().task(task).options().retry;
         match reason {
@@ -143,6 +156,8 @@ impl Scheduler {
                 let cause = format!("TimeoutError: the block took longer than timeout={limit} s");
                 self.take_leases(id, &cause.into(), actions);
             }
+            // Its process should have ended long ago; there is nothing else to be done about it.
+            _ if has_left => {}
             KillReason::ConnectionLost | KillReason::Cancelled | KillReason::Unneeded => {
                 let limit = self.settings.reconnect_grace.as_secs_f64();
                 let cause: Arc<str> =

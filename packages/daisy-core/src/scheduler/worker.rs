@@ -21,6 +21,8 @@ pub(super) enum Phase {
     Dismissed,
     /// Its connection is lost; it may come back.
     Disconnected { since: Now },
+    /// It said that it takes no more, held nothing, and is gone: it left in order, and its process ends soon.
+    Left { since: Now },
     /// Given up; only the end of its process is awaited.
     Gone,
 }
@@ -85,7 +87,7 @@ impl Worker {
             Phase::Launching => {
                 Some((self.launched_at + settings.connect_timeout, KillReason::NeverConnected))
             }
-            Phase::Disconnected { since } => {
+            Phase::Disconnected { since } | Phase::Left { since } => {
                 Some((since + settings.reconnect_grace, KillReason::ConnectionLost))
             }
             Phase::Connected | Phase::Draining | Phase::Dismissed | Phase::Gone => None,

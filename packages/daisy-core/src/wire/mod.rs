@@ -12,7 +12,9 @@ mod pack;
 mod stream;
 mod token;
 
-pub use client::{Acquired, WorkerClient, WorkerConfig};
+#[cfg(unix)]
+pub use client::Terms;
+pub use client::{Acquired, WorkerClient, WorkerConfig, check_address};
 pub use frame::{FrameBuffer, HEADER, MAX_FRAME, MAX_FRAME_UNPROVEN, append_frame};
 pub use handshake::{MAGIC, Nonce, PROTOCOL_VERSION, Proof, Role, Transcript, check_version, new_nonce};
 pub use message::{Grant, Refused, Report, ServerMessage, Welcome, WorkerMessage};

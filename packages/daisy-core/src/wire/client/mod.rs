@@ -7,6 +7,8 @@
 
 mod connect;
 mod ending;
+#[cfg(unix)]
+mod notice;
 mod pulse;
 mod reader;
 mod shared;
@@ -16,6 +18,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+#[cfg(unix)]
+pub use notice::Terms;
 
 use super::message::{Grant, Report, Welcome};
 use super::token::{Token, fill_random};
@@ -169,7 +174,11 @@ impl WorkerClient {
     ) -> Result<()> {
         let outcome = shorten(outcome);
         let mut state = self.shared.lock();
+        if state.gave_back() {
+            return Ok(()); // it was given back, and this process is about to end
+        }
         state.finish(grant)?;
+        state.note_duration(duration);
         let is_due = state.push_report(Report { grant, outcome, duration, measurement });
         let needs_pulse = !is_due && state.arm_flush();
         drop(state);
@@ -186,6 +195,13 @@ impl WorkerClient {
         self.shared.drain();
     }
 
+    /// Gives back everything, the block that is being processed too, free of charge, and says good-bye. For a
+    /// worker whose process ends now.
+    pub fn leave(&self) {
+        self.shared.give_back_all();
+        self.close();
+    }
+
     /// Sends what is left, says good-bye and waits (at most a few seconds) until the server has read it all.
     /// Safe to call more than once.
     pub fn close(&self) {
@@ -200,6 +216,24 @@ impl WorkerClient {
             thread.join().ok();
         }
     }
+}
+
+/// Connects to a driver and has both sides prove the token, and nothing more; how long it took.
+///
+/// # Errors
+/// `Address` if it does not answer, `Authentication` or `Protocol` if it is not the driver of this token.
+pub fn check_address(address: &str, token: &Token) -> Result<Duration> {
+    let began = Instant::now();
+    let config = WorkerConfig {
+        addresses: vec![address.to_owned()],
+        token: token.clone(),
+        task: String::new(),
+        worker: None,
+        capacity: 1,
+        owns_process: false,
+    };
+    connect::reach(&config)?;
+    Ok(began.elapsed())
 }
 
 /// Keeps the end of a long error text, where the exception is.

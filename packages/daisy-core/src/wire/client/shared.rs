@@ -166,6 +166,15 @@ impl Shared {
         self.granted.notify_all();
     }
 
+    /// Takes no more blocks and gives back all, those that are being processed too.
+    pub(super) fn give_back_all(&self) {
+        self.drain();
+        let active = self.lock().take_active();
+        if !active.is_empty() {
+            self.give_back(&active);
+        }
+    }
+
     /// While reports are left and the connection is lost, waits for it to come back.
     fn wait_for_link(&self) {
         let limit = self.welcome.reconnect_grace;

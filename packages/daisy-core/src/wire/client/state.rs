@@ -33,6 +33,10 @@ pub(super) struct State {
     /// When the server was last heard.
     pub(super) heard_at: Instant,
     is_draining: bool,
+    /// Whether blocks were given back in the middle of their processing.
+    gave_back: bool,
+    /// Weighted mean of what blocks took, later ones more.
+    mean_duration: Option<Duration>,
     pub(super) end: Option<End>,
 }
 
@@ -79,6 +83,8 @@ impl State {
             link: Link::Up(stream),
             heard_at: Instant::now(),
             is_draining: false,
+            gave_back: false,
+            mean_duration: None,
             end: None,
         }
     }
@@ -169,6 +175,28 @@ impl State {
         }
         self.flush_at = Some(Instant::now() + FLUSH_AFTER);
         true
+    }
+
+    /// Takes note of how long a block took.
+    #[inline]
+    pub(super) fn note_duration(&mut self, duration: Duration) {
+        self.mean_duration = Some(self.mean_duration.map_or(duration, |mean| (mean + duration) / 2));
+    }
+
+    /// How long a block may be expected to take, once one was processed.
+    pub(super) const fn mean_duration(&self) -> Option<Duration> {
+        self.mean_duration
+    }
+
+    /// Takes what is being processed, to be given back.
+    pub(super) fn take_active(&mut self) -> Vec<Grant> {
+        self.gave_back = true;
+        self.active.drain(..).map(|(grant, _)| grant).collect()
+    }
+
+    /// Whether blocks were given back in the middle of their processing.
+    pub(super) const fn gave_back(&self) -> bool {
+        self.gave_back
     }
 
     pub(super) const fn is_draining(&self) -> bool {
