@@ -84,7 +84,7 @@ def tests(session: nox.Session) -> None:
         cargo(session, "test", "--quiet", "--package", "daisy-core")
     requirements = [*group(*fitting_groups(), "workflows"), *backend_group("test")]
     install_editable(session, *fitting_extras(), requirements=requirements)
-    quick = ["-m", "not soak and not slow", *existing(*PYTHON_TESTS)]
+    quick = ["-m", "not soak and not slow and not engine", *existing(*PYTHON_TESTS)]
     session.run("pytest", *(session.posargs or quick))
 
 

@@ -23,7 +23,7 @@ def connect(
     Raises:
         AddressError, AuthenticationError, ProtocolError: The run cannot be reached, or is another.
     """
-    return _core.WorkerConnection(
+    connection = _core.WorkerConnection(
         addresses=context.addresses,
         token_file=context["token_file"],
         task_id=context["task_id"],
@@ -31,3 +31,8 @@ def connect(
         capacity=CAPACITY,
         owns_process=owns_process,
     )
+    if owns_process and context.get("grace") is not None:
+        from daisy import _notice  # noqa: PLC0415 - only workers of job engines are given notice
+
+        _notice.watch(connection, context)
+    return connection

@@ -7,10 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
+import time
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daisy import _core, logging
@@ -18,8 +17,9 @@ from daisy._context import Context
 from daisy._observe import FormerObservers
 from daisy._settings import THREAD_VARIABLES
 from daisy._task import Task
-from daisy.launchers import Launcher, RunContext, WorkerSpec, load
+from daisy.launchers import Handle, Launcher, RunContext, WorkerSpec, load
 from daisy.launchers._fleet import Fleet
+from daisy.launchers._run_folder import RunFolder
 from daisy.worker import BOOTSTRAP
 
 if TYPE_CHECKING:
@@ -39,25 +39,39 @@ class Driver:
         self._launchers = _launchers(self._tasks, worker_processes=arguments.worker_processes)
         # Before anything starts: what cannot be sent is an error here.
         self._payloads = [
-            b"" if launcher.name == "thread" else _payload(task)
+            b"" if launcher.name == "thread" else _payload(task, remote=launcher.caps.remote)
             for task, launcher in zip(self._tasks, self._launchers, strict=True)
         ]
-        all_local = not any(launcher.caps.remote for launcher in self._launchers)
-        options = arguments.options(resources=arguments.resources, all_local=all_local)
+        all_local = not self.is_remote
+        may_queue = any(launcher.caps.can_queue for launcher in self._launchers)
+        options = arguments.options(
+            resources=arguments.resources, all_local=all_local, may_queue=may_queue
+        )
         self.run = _core.Run(arguments.plan, options)
-        self._run_dir = _make_run_dir(all_local=all_local)
+        self._folder = RunFolder(shared=not all_local, log_dir=logging.get_log_basedir())
+        self.jobs: list[Handle] = []
         try:
-            self._token_file = self._run_dir / "token"
+            self._token_file = self._folder.path / "token"
             self.run.write_token(self._token_file)
-            context = RunContext(self.run.addresses, self._run_dir, logging.get_log_basedir())
+            context = RunContext(self.run.addresses, self._folder.path, logging.get_log_basedir())
             for launcher in dict.fromkeys(self._launchers):
                 launcher.open(context)
+            self._end_left_behind()
         except BaseException:
             self.run.cancel()
-            shutil.rmtree(self._run_dir, ignore_errors=True)
+            self._folder.remove()
             raise
-        self._fleet = Fleet(self.run, self._launchers, self._spec)
+        self._fleets = {
+            launcher: Fleet(self.run, launcher, self._spec, self._note)
+            for launcher in dict.fromkeys(self._launchers)
+        }
+        self._task_of: dict[int, int] = {}
         self._call_init_functions()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether workers may be left behind when this process ends."""
+        return any(launcher.caps.remote for launcher in self._launchers)
 
     def serve(self) -> None:
         """Answer the server until the run has ended; Ctrl-C and errors of ``check_function`` come out."""
@@ -71,9 +85,12 @@ class Driver:
     def _answer(self, request: _core.Request) -> None:
         match request:
             case _core.Request.Launch(task=task, workers=workers):
-                self._fleet.launch(task, workers)
+                self._task_of.update(dict.fromkeys(workers, task))
+                self._fleet_of(task).launch(task, workers)
             case _core.Request.Kill(worker=worker, reason=reason):
-                self._fleet.kill(worker, at_once=reason == "timeout")
+                if worker in self._task_of:
+                    fleet = self._fleet_of(self._task_of[worker])
+                    fleet.kill(worker, at_once=reason == "timeout")
             case _core.Request.Check(task=task, index=index, block=block):
                 check = self._tasks[task].check_function
                 self.run.checked(task, index, bool(check is not None and check(block)))
@@ -103,20 +120,58 @@ class Driver:
             # Workers that daisy drives end by themselves; a worker function may take its time.
             patient = any(task.function_kind.value != "block" for task in self._tasks)
             timeout = _CANCEL_SECONDS if cancel else None if patient else _LINGER_SECONDS
-            if not self._fleet.finish(cancel=cancel, timeout=timeout):
+            if not self._finish(cancel=cancel, timeout=timeout):
                 if not cancel:
                     logging.logger.warning(
                         "workers that had nothing left to do did not end within %g s and are killed",
                         _LINGER_SECONDS,
                     )
-                self._fleet.abandon()
+                self._abandon()
             return self.run.join()
         except KeyboardInterrupt:
             # The second Ctrl-C: nothing is waited for.
-            self._fleet.abandon()
+            self._abandon()
             raise
         finally:
-            shutil.rmtree(self._run_dir, ignore_errors=True)
+            self._folder.remove()
+
+    def _fleet_of(self, task: int) -> Fleet:
+        return self._fleets[self._launchers[task]]
+
+    def _finish(self, *, cancel: bool, timeout: float | None) -> bool:
+        """Wait until every worker has ended; whether that is so."""
+        for fleet in self._fleets.values():
+            fleet.begin_finish(cancel=cancel)
+        until = None if timeout is None else time.monotonic() + timeout
+        ended = True
+        for fleet in self._fleets.values():
+            ended &= fleet.join(None if until is None else max(0.0, until - time.monotonic()))
+        return ended
+
+    def _abandon(self) -> None:
+        for fleet in self._fleets.values():
+            fleet.abandon()
+
+    def _note(self, task: int, handles: Sequence[Handle]) -> None:
+        """Remember the jobs of engines: whoever started them must be able to name them."""
+        if self._launchers[task].caps.remote:
+            self.jobs.extend(handles)
+            self._folder.note(self._tasks[task].task_id, handles)
+
+    def _end_left_behind(self) -> None:
+        """End the jobs of drivers that ran here and were killed."""
+        for folder, handles in self._folder.left_behind():
+            for launcher in dict.fromkeys(self._launchers):
+                theirs = [handle for handle in handles if handle.launcher == launcher.name]
+                if theirs:
+                    logging.logger.warning(
+                        "a driver that was killed left %d jobs of %s; they are cancelled",
+                        len(theirs),
+                        launcher.name,
+                    )
+                    launcher.cancel(theirs, 0.0)
+            if all(any(h.launcher == known.name for known in self._launchers) for h in handles):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _context(self, task: Task, worker: int) -> Context:
         logdir = logging.get_log_basedir()
@@ -144,7 +199,10 @@ class Driver:
             argv=_interpreter(),
             payload=self._payloads[position],
             function=task.process_function,
-            env=_thread_limits(task),
+            env={} if self._launchers[position].caps.remote else _thread_limits(task),
+            cpus=_amount(task, "cpu", "cpus"),
+            gpus=_amount(task, "gpu", "gpus"),
+            mem_mb=_amount(task, "mem_mb"),
             resources=task.requires,
             cwd="",
             log_dir=None if logdir is None else logdir / task.task_id,
@@ -172,13 +230,19 @@ def _launchers(tasks: Sequence[Task], *, worker_processes: bool) -> list[Launche
     return chosen
 
 
-def _payload(task: Task) -> bytes:
+def _amount(task: Task, *names: str) -> int:
+    """What a worker of the task requires of a resource that engines know, under any of its names."""
+    return max((task.requires.get(name, 0) for name in names), default=0)
+
+
+def _payload(task: Task, *, remote: bool) -> bytes:
     """Everything a worker reads from its input: length, then settings and function."""
     from daisy._serialize import dumps  # noqa: PLC0415 - dill is slow to import
 
     header: dict[str, Any] = {
         "path": [str(entry) for entry in sys.path],
-        "parent": os.getpid(),
+        # 0: the worker is started by something else, perhaps on another machine.
+        "parent": 0 if remote else os.getpid(),
         "payload": dumps(task.process_function, task_id=task.task_id),
         "logging": _logging_settings(),
     }
@@ -212,13 +276,3 @@ def _thread_limits(task: Task) -> dict[str, str]:
         cores = os.cpu_count() or 1
     threads = str(max(1, cores // task.max_workers))
     return dict.fromkeys(THREAD_VARIABLES, threads)
-
-
-def _make_run_dir(*, all_local: bool) -> Path:
-    """A folder that only this user can read; where other machines see it if workers are there."""
-    parent = None
-    basedir = logging.get_log_basedir()
-    if not all_local and basedir is not None:
-        parent = basedir.absolute()
-        parent.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=".daisy-run-" if parent else "daisy-run-", dir=parent))

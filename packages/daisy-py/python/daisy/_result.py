@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from daisy import _core
 from daisy._errors import RunFailed
 from daisy._stats import RunStats
+
+if TYPE_CHECKING:
+    from daisy.launchers import Handle
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class RunResult:
         cancelled: Whether the run was interrupted.
         wall_seconds: How long it took.
         ended: When it ended.
+        jobs: A :class:`daisy.launchers.Handle` of each worker that an engine was asked for.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class RunResult:
         wall_seconds: float = 0.0,
         tasks: Mapping[str, tuple[int, dict[str, Any]]] | None = None,
         settings: Mapping[str, Any] | None = None,
+        jobs: Sequence[Handle] = (),
     ) -> None:
         self._outcome = outcome
         self.states: dict[str, _core.TaskState] = dict(outcome.states)
@@ -111,6 +116,7 @@ class RunResult:
         # Position and settings of each task, and settings of the run, for the report.
         self._tasks = dict(tasks or {})
         self._settings = dict(settings or {})
+        self.jobs = tuple(jobs)
 
     def __bool__(self) -> bool:
         return self._outcome.has_succeeded

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from daisy import _core, _script, _task_arguments, logging
+from daisy import _core, _script, _task_arguments, _termination, logging
 from daisy._mask import mask_bytes
 from daisy._observe import FormerObservers
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
@@ -24,6 +25,10 @@ from daisy._settings import (
 from daisy._stores import open_stores
 from daisy._summary import print_summary
 from daisy._task_function import FunctionKind
+
+if TYPE_CHECKING:
+    from daisy._driver import Driver
+    from daisy.launchers import Handle
 
 Ports = int | range | tuple[int, int] | None
 
@@ -207,7 +212,9 @@ class _Arguments:
         self.worker_processes = worker_processes
         self.stores: list[_core.TrackingStore | None] = []
 
-    def result(self, outcome: _core.RunOutcome, wall_seconds: float) -> RunResult:
+    def result(
+        self, outcome: _core.RunOutcome, wall_seconds: float, jobs: Sequence[Handle] = ()
+    ) -> RunResult:
         """What the run came to, with what it was asked to be; its report is left beside the logs."""
         settings = {
             "resources": self.resources,
@@ -216,12 +223,18 @@ class _Arguments:
             "block_tracking": self.block_tracking,
         }
         result = RunResult(
-            outcome, wall_seconds=wall_seconds, tasks=settings_of(self.tasks), settings=settings
+            outcome,
+            wall_seconds=wall_seconds,
+            tasks=settings_of(self.tasks),
+            settings=settings,
+            jobs=jobs,
         )
         _leave_report(result)
         return result
 
-    def options(self, *, resources: dict[str, int], all_local: bool) -> _core.RunOptions:
+    def options(
+        self, *, resources: dict[str, int], all_local: bool, may_queue: bool = False
+    ) -> _core.RunOptions:
         """The same for the core."""
         return _core.RunOptions(
             resources={**resources},
@@ -231,7 +244,10 @@ class _Arguments:
             masks=[mask_bytes(task) for task in self.tasks],
             stores=self.stores,
             measures=[task.resource_tracking for task in self.tasks],
-            connect_timeout=timedelta(
+            # Whoever waits in a queue has not failed to connect: the fleet keeps both clocks then.
+            connect_timeout=timedelta(days=3650)
+            if may_queue
+            else timedelta(
                 seconds=seconds_from_environment(CONNECT_TIMEOUT_VARIABLE, 120)
             ),
             reconnect_grace=timedelta(
@@ -283,6 +299,11 @@ def _run_with_workers(arguments: _Arguments) -> RunResult:
 
     started = time.monotonic()
     driver = Driver(arguments)
+    with _termination.raised() if driver.is_remote else contextlib.nullcontext():
+        return _drive(arguments, driver, started)
+
+
+def _drive(arguments: _Arguments, driver: Driver, started: float) -> RunResult:
     interrupt: BaseException | None = None
     with Watch(arguments.observer, driver.run.snapshot) as watch:
         try:
@@ -291,7 +312,7 @@ def _run_with_workers(arguments: _Arguments) -> RunResult:
             interrupt = error
         outcome = driver.end(cancel=interrupt is not None)
         watch.end(outcome.states)
-    result = arguments.result(outcome, time.monotonic() - started)
+    result = arguments.result(outcome, time.monotonic() - started, driver.jobs)
     if arguments.summary:
         print_summary(result, interrupted=isinstance(interrupt, KeyboardInterrupt))
     if interrupt is not None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 CONTEXT_VARIABLE: Final = "DAISY_CONTEXT"
 """Environment variable that carries the context of a worker."""
 
+PARENT_VARIABLE: Final = "DAISY_END_WITH_PARENT"
+"""Environment variable that tells a worker to end with the process that started it."""
+
 HOST_VARIABLE: Final = "DAISY_HOST"
 """Environment variable with the address to listen on, where ``host=`` is not given."""
 

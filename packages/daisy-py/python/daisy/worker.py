@@ -13,6 +13,8 @@ import signal
 import sys
 
 from daisy import _core
+from daisy._errors import AddressError, ConnectionLost, RefusedError
+from daisy._settings import PARENT_VARIABLE
 
 # typing takes as long to import as everything else here.
 TYPE_CHECKING = False
@@ -37,7 +39,9 @@ def main(header: dict[str, Any]) -> None:
     Args:
         header: ``parent`` (process id of the driver), ``payload`` (the function), ``kind``, and settings.
     """
-    if not _core.end_with_parent(header["parent"]):
+    # Workers of other machines have a parent only if it asks them to end with it.
+    parent = header["parent"] or (os.getppid() if PARENT_VARIABLE in os.environ else 0)
+    if parent and not _core.end_with_parent(parent):
         os._exit(1)  # the driver ended before we could be told of it
     _settle_streams()
     # Ctrl-C is for the driver. A handler and not SIG_IGN, which programs started from here would inherit.
@@ -46,8 +50,18 @@ def main(header: dict[str, Any]) -> None:
     from daisy import _payload
     from daisy._context import Context
 
+    context = Context.from_env()
+    if not header["parent"] and not os.path.exists(context["token_file"]):
+        print("daisy: the run has ended: there is nothing to do", file=sys.stderr)
+        return
     function = _payload.loads(header["payload"])
-    run_function(function, Context.from_env(), owns_process=True)
+    try:
+        run_function(function, context, owns_process=True)
+    except (AddressError, ConnectionLost, RefusedError) as error:
+        if header["parent"]:
+            raise
+        # A job that started after its run was over is no failure. The driver, if there is one, knows better.
+        print(f"daisy: the run cannot be reached: {error}", file=sys.stderr)
 
 
 def run_function(

@@ -46,8 +46,9 @@ impl WorkerClient {
     pub fn watch_notice(self: &Arc<Self>, terms: Terms, signals: PipeReader) -> Result<()> {
         let began = Instant::now();
         let client = Arc::clone(self);
+        let ends_at = terms.walltime.map(|left| began + left);
         std::thread::Builder::new().name("daisy-notice".into()).spawn(move || {
-            Watch { client: &client, terms, ends_at: terms.walltime.map(|left| began + left), signals }.run();
+            Watch { client: &client, terms, ends_at, signals }.run();
         })?;
         Ok(())
     }

@@ -1,8 +1,14 @@
 """How workers start.
 
-A launcher is loaded by name: ``process`` and ``thread`` are built in, others are entry points of the group
-``daisy.launchers``. An object that is passed as ``Task(launcher=...)`` is used as it is.
+A launcher is loaded by name: ``process``, ``thread`` and ``slurm`` are built in, others are entry points of the
+group ``daisy.launchers``. An object that is passed as ``Task(launcher=...)`` is used as it is:
+``Slurm(partition="gpu")``, or your own.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from daisy.launchers._protocol import (
     Caps,
@@ -15,4 +21,26 @@ from daisy.launchers._protocol import (
 )
 from daisy.launchers._registry import load
 
-__all__ = ["Caps", "Handle", "Launcher", "RunContext", "State", "Status", "WorkerSpec", "load"]
+if TYPE_CHECKING:
+    from daisy.launchers.slurm import Slurm
+
+_ENGINES = {"Slurm": "slurm"}
+
+__all__ = [
+    "Caps",
+    "Handle",
+    "Launcher",
+    "RunContext",
+    "Slurm",
+    "State",
+    "Status",
+    "WorkerSpec",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The launchers of engines, imported when they are asked for."""
+    if name in _ENGINES:
+        return getattr(importlib.import_module(f"daisy.launchers.{_ENGINES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -68,16 +68,22 @@ class Caps:
     Attributes:
         remote: Whether workers may run on other machines.
         can_queue: Whether a worker may wait before it runs.
+        can_kill: Whether a worker that does not listen can be ended; a thread cannot.
         grace: How a worker is ended: ``"term"`` (asked first), ``"none"`` (killed), or seconds of notice.
         poll_every: Seconds between questions to the engine.
         max_batch: Most workers of one call of ``launch``.
+        max_queue_s: Longest time that a worker may wait before it runs, None for any.
+        connect_timeout_s: Longest time from the start of a worker to its connection.
     """
 
     remote: bool = False
     can_queue: bool = False
+    can_kill: bool = True
     grace: str | float = "term"
     poll_every: float = 0.02
     max_batch: int = 1000
+    max_queue_s: float | None = None
+    connect_timeout_s: float = 120.0
 
 
 @dataclass(frozen=True)
@@ -112,12 +118,9 @@ class WorkerSpec:
         gpus: GPUs per worker.
         mem_mb: Memory per worker, 0 for any.
         resources: What a worker takes of the run's budget.
-        walltime_s: Longest life of a worker, None for any.
-        drain_s: Notice before it ends.
         cwd: Folder to start in.
         log_dir: Folder for ``worker_<id>.out`` and ``.err``, or None for none.
         log_mode: ``"file"``, ``"console"`` or ``"both"``.
-        options: For the launcher alone.
     """
 
     task_id: str
@@ -132,12 +135,9 @@ class WorkerSpec:
     gpus: int = 0
     mem_mb: int = 0
     resources: Mapping[str, int] = field(default_factory=dict)
-    walltime_s: float | None = None
-    drain_s: float = 0.0
     cwd: str = ""
     log_dir: Path | None = None
     log_mode: str = "file"
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -160,8 +160,11 @@ class Launcher(Protocol):
     def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
         """Start ``n`` workers without waiting for them; returns those that were started.
 
+        Fewer than ``n`` means that there is no room for more now: the others are asked for again later.
+
         Raises:
-            LauncherError: If none was started.
+            LauncherError: If none was started. One that is ``retryable`` is tried again later by launchers
+                whose workers may queue; any other counts as workers that never connected.
         """
 
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:

@@ -13,6 +13,7 @@ _GROUP = "daisy.launchers"
 _BUILT_IN = {
     "process": "daisy.launchers._process:ProcessLauncher",
     "thread": "daisy.launchers._thread:ThreadLauncher",
+    "slurm": "daisy.launchers.slurm:Slurm",
 }
 
 

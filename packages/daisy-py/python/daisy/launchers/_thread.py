@@ -15,7 +15,7 @@ class ThreadLauncher:
     """Starts workers as threads. A thread cannot be killed: ``cancel`` only asks it to take no more blocks."""
 
     name = "thread"
-    caps = Caps(grace="none", poll_every=0.02)
+    caps = Caps(can_kill=False, grace="none", poll_every=0.02)
 
     def __init__(self) -> None:
         self._workers: dict[str, _ThreadWorker] = {}

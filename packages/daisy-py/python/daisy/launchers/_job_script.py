@@ -1,0 +1,83 @@
+"""The script of an array job, and the files that it reads."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from daisy._settings import CONTEXT_VARIABLE
+from daisy.launchers._protocol import WorkerSpec
+
+
+class JobFiles:
+    """Files in the folder of a run, which only this user can read, for the workers of its jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._payloads: dict[str, Path] = {}
+        self._batches = 0
+
+    def payload(self, spec: WorkerSpec) -> Path:
+        """The file that workers of the task read as their input."""
+        path = self._payloads.get(spec.task_id)
+        if path is None:
+            path = self._folder / f"payload-{len(self._payloads)}"
+            _write(path, spec.payload)
+            self._payloads[spec.task_id] = path
+        return path
+
+    def batch(self, spec: WorkerSpec, contexts: Sequence[str]) -> Path:
+        """A file with a line for each worker: its id and its context."""
+        self._batches += 1
+        path = self._folder / f"batch-{self._batches}"
+        lines = (
+            f"{worker} {context}\n" for worker, context in zip(spec.workers, contexts, strict=True)
+        )
+        _write(path, "".join(lines).encode())
+        return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+
+
+def script(
+    spec: WorkerSpec,
+    *,
+    batch: Path,
+    payload: Path,
+    index: str,
+    first_index: int,
+    prologue: str,
+    argv: Sequence[str],
+) -> str:
+    """The script: it finds out which worker it is, and becomes it.
+
+    Nothing secret is in it: engines show scripts to others. The worker replaces the shell, since engines
+    signal the process that they started and not its children.
+    """
+    lines = [
+        "#!/bin/sh",
+        f"# Workers of daisy for task {spec.task_id!r}".replace("\n", " "),
+        f"batch={shlex.quote(str(batch))}",
+        "# The folder of a run is removed at its end: then there is nothing to do.",
+        '[ -r "$batch" ] || exit 0',
+        f'line=$(sed -n "$(({index} - {first_index} + 1))p" "$batch")',
+        "worker=${line%% *}",
+        f"{CONTEXT_VARIABLE}=${{line#* }}",
+        f"export {CONTEXT_VARIABLE}",
+    ]
+    if spec.log_dir is not None and spec.log_mode != "console":
+        lines += [
+            f"log={shlex.quote(str(spec.log_dir.absolute()))}/worker_$worker",
+            'if (: >>"$log.out") 2>/dev/null; then exec >>"$log.out" 2>>"$log.err"; fi',
+        ]
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in spec.env.items()]
+    if prologue:
+        lines.append(prologue)
+    command = f'{shlex.join(argv)} "worker-$worker" {shlex.quote(spec.task_id)}'
+    return "\n".join([*lines, f"exec {command} <{shlex.quote(str(payload))}", ""])

@@ -1,0 +1,230 @@
+"""A throw-away Slurm on loopback: a controller and nodes on this host, as root, without systemd or cgroups.
+
+`python slurm_cluster.py FOLDER` starts one, says how to use it, and stops it at the end of its input.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "munged")
+KILL_WAIT = 3
+
+_CONF = """\
+ClusterName=daisy
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/run/slurmctld.pid
+SlurmdPidFile={folder}/run/slurmd-%n.pid
+SlurmctldLogFile={folder}/log/slurmctld.log
+SlurmdLogFile={folder}/log/slurmd-%n.log
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+SlurmdParameters=config_overrides
+SlurmctldParameters=preempt_send_user_signal
+ProctrackType=proctrack/linuxproc
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerCPU=64
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+ReturnToService=2
+KillWait={kill_wait}
+MinJobAge=600
+SlurmdTimeout=15
+SlurmctldTimeout=15
+MessageTimeout=5
+GresTypes=gpu
+"""
+
+
+class SlurmCluster:
+    """Two nodes of two processors, 2 GiB and one pretended GPU; partitions `main` and, preempted by it, `low`.
+
+    Args:
+        folder: Everything it owns is in there; it touches neither /etc/slurm nor /run/munge.
+        nodes: How many nodes.
+    """
+
+    def __init__(self, folder: Path, nodes: int = 2) -> None:
+        self.folder = folder
+        self.nodes = nodes
+        self.env = {"SLURM_CONF": str(folder / "slurm.conf")}
+
+    @staticmethod
+    def missing() -> list[str]:
+        """Programs that are not on PATH."""
+        return [program for program in PROGRAMS if shutil.which(program) is None]
+
+    def start(self) -> None:
+        """Configure, start the daemons, wait until every node is idle."""
+        self._configure()
+        run = self.folder / "run"
+        self._call(
+            "munged",
+            f"--key-file={self.folder}/munge.key",
+            f"--socket={self.folder}/munge.sock",
+            f"--pid-file={run}/munged.pid",
+            f"--log-file={self.folder}/log/munged.log",
+            f"--seed-file={run}/munged.seed",
+        )
+        self.start_controller(clean=True)
+        for node in range(1, self.nodes + 1):
+            self.start_node(node)
+        wait_until(lambda: self.idle_nodes() == self.nodes, 60, "every node is idle")
+
+    def start_controller(self, *, clean: bool = False) -> None:
+        """Start slurmctld; `clean` forgets all jobs."""
+        self._call("slurmctld", *(["-c"] if clean else []))
+
+    def start_node(self, node: int) -> None:
+        """Start slurmd of a node."""
+        self._call("slurmd", "-N", f"n{node}")
+
+    def stop_controller(self) -> None:
+        """End slurmctld at once, as a crash does."""
+        self._end("slurmctld", signal.SIGKILL)
+
+    def stop_node(self, node: int) -> None:
+        """End slurmd of a node at once; the jobs on it live on."""
+        self._end(f"slurmd-n{node}", signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Cancel every job, end every daemon, remove the folder."""
+        if is_alive(self._pid("slurmctld")):
+            # Before the daemons: a step outlives its slurmd.
+            self.ask("scancel", "--quiet", "--full", "--signal=KILL", "--user=root")
+            self.ask("scancel", "--quiet", "--user=root")
+            wait_until(lambda: not self.jobs(), 30, "the queue is empty", strict=False)
+        daemons = [f"slurmd-n{node}" for node in range(1, self.nodes + 1)]
+        for daemon in (*daemons, "slurmctld", "munged"):
+            self._end(daemon, signal.SIGTERM)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(self, *argv: str) -> str:
+        """Run a program of Slurm; returns what it says."""
+        answer = subprocess.run(
+            argv, env={**os.environ, **self.env}, capture_output=True, text=True, check=False
+        )
+        return answer.stdout.strip()
+
+    def jobs(self) -> list[str]:
+        """Elements that wait or run."""
+        return self.ask("squeue", "--noheader", "--array", "--format=%i %T %r").splitlines()
+
+    def idle_nodes(self) -> int:
+        """Nodes that could run something."""
+        return len(
+            self.ask("sinfo", "-h", "-N", "-p", "main", "-t", "idle", "-o", "%N").splitlines()
+        )
+
+    def _configure(self) -> None:
+        host = socket.gethostname().split(".")[0]
+        port = _free_ports(self.nodes + 1)
+        for name in ("log", "state", "run", "spool"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        key = self.folder / "munge.key"
+        key.write_bytes(secrets.token_bytes(1024))
+        key.chmod(0o600)
+        names = f"n[1-{self.nodes}]"
+        lines = [
+            _CONF.format(host=host, port=port, folder=self.folder, kill_wait=KILL_WAIT),
+            f"PartitionName=main Nodes={names} Default=YES MaxTime=INFINITE State=UP PriorityTier=10",
+            f"PartitionName=low Nodes={names} MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=5",
+        ]
+        for node in range(1, self.nodes + 1):
+            (self.folder / f"spool/n{node}").mkdir()
+            lines.insert(
+                node,
+                f"NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port + node} CPUs=2 "
+                "RealMemory=2048 Gres=gpu:1 State=UNKNOWN",
+            )
+        # A GPU must be a device: a copy of /dev/null is one.
+        os.mknod(self.folder / "gpu0", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        (self.folder / "gres.conf").write_text(
+            f"NodeName={names} Name=gpu File={self.folder}/gpu0\n"
+        )
+        (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
+
+    def _call(self, *argv: str) -> None:
+        environment = {**os.environ, **self.env}
+        with (self.folder / "log/start.log").open("ab") as log:
+            # Not captured: the daemons would hold the pipe open for ever.
+            subprocess.run(argv, env=environment, stdout=log, stderr=log, check=True)
+
+    def _pid(self, daemon: str) -> int:
+        try:
+            return int((self.folder / f"run/{daemon}.pid").read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def _end(self, daemon: str, number: signal.Signals) -> None:
+        pid = self._pid(daemon)
+        if not is_alive(pid):
+            return
+        os.kill(pid, number)
+        if not wait_until(lambda: not is_alive(pid), 20, f"{daemon} has ended", strict=False):
+            os.kill(pid, signal.SIGKILL)
+        (self.folder / f"run/{daemon}.pid").unlink(missing_ok=True)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and no zombie that nobody reaps."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return pid > 0 and text.rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(
+    found: Callable[[], bool], seconds: float, what: str, *, strict: bool = True
+) -> bool:
+    """Look again and again whether something is so."""
+    pause = threading.Event()
+    for _ in range(max(1, int(seconds * 20))):
+        if found():
+            return True
+        pause.wait(0.05)
+    if strict:
+        raise AssertionError(f"it did not come to this within {seconds:g} s: {what}")
+    return False
+
+
+def _free_ports(count: int) -> int:
+    """The first of so many ports in a row that nobody uses."""
+    for first in range(20000 + os.getpid() % 10000, 60000, count):
+        try:
+            for port in range(first, first + count):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return first
+    raise OSError("no ports are free")
+
+
+if __name__ == "__main__":
+    cluster = SlurmCluster(Path(sys.argv[1]).absolute())
+    cluster.start()
+    print(f"export SLURM_CONF={cluster.env['SLURM_CONF']}", flush=True)
+    try:
+        sys.stdin.read()
+    finally:
+        cluster.stop()

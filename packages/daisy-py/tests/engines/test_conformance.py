@@ -1,0 +1,28 @@
+"""Every launcher passes one suite, with no exception for any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from daisy.launchers import Slurm, load
+from daisy.testing import LAUNCHER_CHECKS, LauncherBench
+from slurm_cluster import SlurmCluster
+
+Check = Callable[[LauncherBench], None]
+every_check = pytest.mark.parametrize(
+    "check", LAUNCHER_CHECKS, ids=lambda check: check.__name__.removeprefix("check_")
+)
+
+
+@every_check
+@pytest.mark.parametrize("name", ["process", "thread"])
+def test_local(check: Check, name: str, tmp_path: Path) -> None:
+    check(LauncherBench(lambda: load(name), tmp_path))
+
+
+@pytest.mark.engine
+@every_check
+def test_slurm(check: Check, slurm: SlurmCluster, tmp_path: Path) -> None:
+    check(LauncherBench(Slurm, tmp_path))
