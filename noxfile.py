@@ -366,6 +366,20 @@ def pages_check(session: nox.Session) -> None:
 
 
 @nox.session
+def engines(session: nox.Session) -> None:
+    """Test workers on job engines: on a real Slurm, started on loopback (root; `apt-get` may install it)."""
+    wanted = {"sbatch": "slurm-client", "slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge"}
+    missing = [package for program, package in wanted.items() if shutil.which(program) is None]
+    if missing and shutil.which("apt-get"):
+        session.run("apt-get", "update", "--quiet", external=True)
+        install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends"]
+        session.run(*install, *missing, external=True)
+    install_editable(session, requirements=group("test"))
+    folder = "packages/daisy-py/tests/engines"
+    session.run("pytest", "-m", "engine", *(session.posargs or [folder]))
+
+
+@nox.session
 def soak(session: nox.Session) -> None:
     """Run the tests that take minutes: more property cases in Rust, the long ones in Python."""
     cargo(session, "test", "--release", "--quiet", "--package", "daisy-core", PROPTEST_CASES="5000")

@@ -32,13 +32,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     worker.add_argument("function", metavar="MODULE:NAME")
     worker.add_argument(
-        "--context", help="what the run gave out; DAISY_CONTEXT if it is not given", default=None
+        "--context",
+        metavar="FILE",
+        help="what the run gave out, or a file with it; DAISY_CONTEXT if it is not given",
+    )
+    commands.add_parser(
+        "check-network",
+        help="say which addresses of a run can be reached from here",
+        add_help=False,
     )
     if arguments[:1] == ["demo"]:
         # The demo has options of its own.
         return int(importlib.import_module("daisy.demo").main(arguments[1:]) or 0)
     if arguments[:1] == ["report"]:
         return int(importlib.import_module("daisy._report.command").main(arguments[1:]))
+    if arguments[:1] == ["check-network"]:
+        return int(importlib.import_module("daisy._check_network").main(arguments[1:]))
     options = parser.parse_args(arguments)
     return _run_worker(options.function, options.context)
 
@@ -51,10 +60,10 @@ def _run_worker(reference: str, text: str | None) -> int:
 
     module, _, name = reference.partition(":")
     try:
-        context = Context.from_env() if text is None else Context.from_env_string(text)
+        context = Context.from_env() if text is None else Context.from_file_or_text(text)
         function = getattr(importlib.import_module(module), name or "process")
         connection = connect(context, worker_id=None, owns_process=True)
-    except (ImportError, AttributeError, KeyError, ValueError, DaisyError) as error:
+    except (ImportError, AttributeError, KeyError, ValueError, OSError, DaisyError) as error:
         print(f"daisy worker: {error}", file=sys.stderr)
         return 2
     count = process_with(connection, function)

@@ -128,6 +128,19 @@ class Context:
         return cls(**{str(key): str(value) for key, value in record.items()})
 
     @classmethod
+    def from_file_or_text(cls, text: str) -> Context:
+        """The context of a record, or of a file that has one.
+
+        Raises:
+            OSError: If the file cannot be read.
+            ValueError: If it has none.
+        """
+        if not text.startswith(_PREFIX):
+            with open(text, encoding="utf-8") as file:
+                text = file.read().strip()
+        return cls.from_env_string(text)
+
+    @classmethod
     def from_env(cls) -> Context:
         """The context of this thread, if a run started it, or of this process.
 

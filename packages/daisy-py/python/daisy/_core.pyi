@@ -453,6 +453,10 @@ class Run:
         """
         `check_function` has answered.
         """
+    def connected_workers(self, /) -> list[int]:
+        """
+        Ids of the workers that are connected now, a moment old.
+        """
     def join(self, /) -> RunOutcome:
         """
         Waits for the end of the run; once only.
@@ -844,11 +848,21 @@ class WorkerConnection:
         """
         Reports on a block that `acquire` gave; `error` is the text of a failure, None for a success.
         """
+    def watch_notice(self, /, *, walltime: timedelta | None, notice: timedelta, grace: timedelta, signals: bytes | bytearray) -> int:
+        """
+        Leaves in time: when one of `signals` is written to the file descriptor that is returned, or `notice` before
+        `walltime` is over. After a signal the process has `grace` left.
+        """
     @property
     def worker_id(self, /) -> int:
         """
         The id that the driver knows this worker by.
         """
+
+def check_address(address: str, token_file: str | PathLike[str]) -> float:
+    """
+    Connects to a driver and has both sides prove the token, and nothing more; returns the seconds that took.
+    """
 
 def end_with_parent(parent: SupportsIndex) -> bool:
     """

@@ -57,6 +57,8 @@ class Driver:
             for launcher in dict.fromkeys(self._launchers):
                 launcher.open(context)
             self._end_left_behind()
+            if self.is_remote:
+                self._write_contexts()
         except BaseException:
             self.run.cancel()
             self._folder.remove()
@@ -157,6 +159,13 @@ class Driver:
         if self._launchers[task].caps.remote:
             self.jobs.extend(handles)
             self._folder.note(self._tasks[task].task_id, handles)
+
+    def _write_contexts(self) -> None:
+        """What workers that are started by hand, and `daisy check-network`, are given."""
+        for task in self._tasks:
+            path = self._folder.path / f"{task.task_id}.context"
+            path.write_text(self._context(task, -1).to_env() + "\n", encoding="utf-8")
+            logging.logger.info("for workers started by hand: %s", path)
 
     def _end_left_behind(self) -> None:
         """End the jobs of drivers that ran here and were killed."""

@@ -247,9 +247,7 @@ class _Arguments:
             # Whoever waits in a queue has not failed to connect: the fleet keeps both clocks then.
             connect_timeout=timedelta(days=3650)
             if may_queue
-            else timedelta(
-                seconds=seconds_from_environment(CONNECT_TIMEOUT_VARIABLE, 120)
-            ),
+            else timedelta(seconds=seconds_from_environment(CONNECT_TIMEOUT_VARIABLE, 120)),
             reconnect_grace=timedelta(
                 seconds=seconds_from_environment(RECONNECT_GRACE_VARIABLE, 30)
             ),

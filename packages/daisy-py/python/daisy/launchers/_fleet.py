@@ -169,7 +169,9 @@ class Fleet:
             return
         # Some of those asked for, all of one task. Local ones a few at a time: short runs end before the last
         # of many workers is needed, and those can be cancelled in between.
-        most = self._caps.max_batch if self._caps.remote else min(_LOCAL_BATCH, self._caps.max_batch)
+        most = (
+            self._caps.max_batch if self._caps.remote else min(_LOCAL_BATCH, self._caps.max_batch)
+        )
         task = self._waiting[0][0]
         chosen = [entry for entry in self._waiting if entry[0] == task][:most]
         self._waiting = [entry for entry in self._waiting if entry not in set(chosen)]

@@ -15,10 +15,10 @@ Or all at once: ``launcher_conformance(MyLauncher())``.
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from daisy.launchers import Launcher, load
-
 from daisy.testing._bench import LauncherBench
 from daisy.testing._run_checks import RUN_CHECKS
 from daisy.testing._worker_checks import WORKER_CHECKS
@@ -41,7 +41,8 @@ def launcher_conformance(launcher: str | Launcher, *, folder: str | Path | None 
     """
     for check in LAUNCHER_CHECKS:
         with tempfile.TemporaryDirectory(prefix="daisy-conformance-", dir=folder) as temporary:
-            made = launcher
-            check(
-                LauncherBench(lambda: load(made) if isinstance(made, str) else made, Path(temporary))
-            )
+            check(LauncherBench(partial(_made, launcher), Path(temporary)))
+
+
+def _made(launcher: str | Launcher) -> Launcher:
+    return load(launcher) if isinstance(launcher, str) else launcher
