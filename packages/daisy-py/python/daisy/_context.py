@@ -35,6 +35,8 @@ class Context:
     '/data/my logs: ünïcode'
     """
 
+    ENV_VARIABLE = CONTEXT_VARIABLE
+
     def __init__(self, **values: str) -> None:
         self._values: dict[str, str] = {}
         for key, value in values.items():

@@ -8,7 +8,10 @@ from daisy import _core
 from daisy._pipeline import PipelineLike, as_pipeline
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
+
+    from daisy._task import Task
 
 
 class Scheduler(_core.Scheduler):
@@ -37,11 +40,45 @@ class DependencyGraph(_core.DependencyGraph):
 
     Args:
         pipeline: A pipeline, a task, or a list of tasks.
+
+    >>> import daisy
+    >>> roi, block = daisy.Roi((0,), (20,)), daisy.Roi((0,), (10,))
+    >>> graph = daisy.DependencyGraph(daisy.Task("copy", roi, block, block, lambda block: None))
+    >>> graph.task_ids, graph.num_roots("copy")
+    (['copy'], 2)
     """
+
+    _tasks: dict[str, Task]
 
     def __new__(cls, pipeline: PipelineLike) -> Self:
         """The graph of this pipeline."""
-        return cast("Self", super().__new__(cls, as_pipeline(pipeline).plan()))
+        whole = as_pipeline(pipeline)
+        graph = cast("Self", super().__new__(cls, whole.plan()))
+        graph._tasks = {task.task_id: task for task in whole.tasks}
+        return graph
+
+    def num_roots(self, task_id: str) -> int:
+        """How many blocks of a task wait for no other block of it."""
+        return self._of_task(task_id).num_roots()
+
+    def root_gen(self, task_id: str) -> Iterator[_core.Block]:
+        """The blocks of a task that wait for no other block of it."""
+        return self._of_task(task_id).root_gen()
+
+    def _of_task(self, task_id: str) -> _core.BlockwiseDependencyGraph:
+        if task_id not in self._tasks:
+            raise ValueError(
+                f"argument 'task_id': expected one of {sorted(self._tasks)}, got {task_id!r}"
+            )
+        task = self._tasks[task_id]
+        return _core.BlockwiseDependencyGraph(
+            task_id,
+            task.read_roi,
+            task.write_roi,
+            task.read_write_conflict,
+            task.fit,
+            task.total_roi,
+        )
 
 
 Scheduler.__module__ = "daisy"

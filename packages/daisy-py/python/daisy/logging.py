@@ -30,7 +30,7 @@ _traceback_style: dict[str, Any] = {
     "style": "plain",
     "show_locals": False,
     "width": 100,
-    "extra_lines": 3,
+    "extra_lines": 2,
 }
 _of_thread = threading.local()
 
@@ -94,7 +94,7 @@ def clear_logs(task_id: str | None = None) -> None:
 
 
 def set_traceback_style(
-    style: Style = "plain", show_locals: bool = False, width: int = 100, extra_lines: int = 3
+    style: Style = "plain", show_locals: bool = False, width: int = 100, extra_lines: int = 2
 ) -> None:
     """Choose how tracebacks of blocks look; ``"rich"`` needs the package rich."""
     if style not in ("plain", "rich"):

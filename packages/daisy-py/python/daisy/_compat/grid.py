@@ -23,7 +23,7 @@ def expand_roi_to_grid(sub_roi: Any, total_roi: Any, read_roi: Any, write_roi: A
     >>> from daisy import Roi
     >>> with warnings.catch_warnings(action="ignore"):
     ...     expand_roi_to_grid(Roi((8,), (5,)), Roi((0,), (100,)), Roi((0,), (12,)), Roi((1,), (10,)))
-    [1:21] (20,)
+    [1:21] (20)
     """
     warn_of_former(
         "expand_roi_to_grid(...)",
@@ -48,7 +48,7 @@ def expand_write_roi_to_grid(roi: Any, write_roi: Any) -> Any:
     >>> from daisy import Roi
     >>> with warnings.catch_warnings(action="ignore"):
     ...     expand_write_roi_to_grid(Roi((8,), (5,)), Roi((1,), (10,)))
-    [0:20] (20,)
+    [0:20] (20)
     """
     warn_of_former(
         "expand_write_roi_to_grid(...)", "roi.snap_to_grid(write_roi.shape, mode='grow')"
