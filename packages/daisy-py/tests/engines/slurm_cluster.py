@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "munged")
-KILL_WAIT = 3
+KILL_WAIT = 6
 
 _CONF = """\
 ClusterName=daisy
