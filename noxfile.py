@@ -368,7 +368,12 @@ def pages_check(session: nox.Session) -> None:
 @nox.session
 def engines(session: nox.Session) -> None:
     """Test workers on job engines: on a real Slurm, started on loopback (root; `apt-get` may install it)."""
-    wanted = {"sbatch": "slurm-client", "slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge"}
+    wanted = {
+        "sbatch": "slurm-client",
+        "slurmctld": "slurmctld",
+        "slurmd": "slurmd",
+        "munged": "munge",
+    }
     missing = [package for program, package in wanted.items() if shutil.which(program) is None]
     if missing and shutil.which("apt-get"):
         session.run("apt-get", "update", "--quiet", external=True)
