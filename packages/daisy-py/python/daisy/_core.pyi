@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
 
-__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "end_with_parent", "failed_block_indices", "note_fork", "reset_tracking", "task_facts"]
+__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "note_fork", "reset_tracking", "task_facts"]
 
 __version__: Final[str]
 
@@ -848,7 +848,7 @@ class WorkerConnection:
         """
         Reports on a block that `acquire` gave; `error` is the text of a failure, None for a success.
         """
-    def watch_notice(self, /, *, walltime: timedelta | None, notice: timedelta, grace: timedelta, signals: bytes | bytearray) -> int:
+    def watch_notice(self, /, *, walltime: timedelta | None, notice: timedelta, grace: timedelta, signals: SupportsGetItem[int, SupportsIndex]) -> int:
         """
         Leaves in time: when one of `signals` is written to the file descriptor that is returned, or `notice` before
         `walltime` is over. After a signal the process has `grace` left.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from daisy import _core, _task_arguments, _tracking
 from daisy._mask import mask_argument
-from daisy._task_function import FunctionKind, kind_of
+from daisy._task_function import FunctionKind, kind_of, refuse_asynchronous
 
 if TYPE_CHECKING:
     from daisy._pipeline import Pipeline
@@ -319,6 +319,8 @@ def _check_function(function: CheckFunction | None) -> CheckFunction | None:
         _task_arguments.refuse(
             TypeError, "check_function", function, "a function of one block, or None"
         )
+    # What it returned would be true, and every block would count as done.
+    refuse_asynchronous(function, "check_function")
     warnings.warn(
         "check_function= is asked for every block of every run; tracking_path= remembers done blocks "
         "itself and skips them without asking",

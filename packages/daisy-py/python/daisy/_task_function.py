@@ -34,7 +34,7 @@ def kind_of(function: Callable[..., Any]) -> FunctionKind:
             f"argument 'process_function': expected a function, got {function!r} "
             f"({type(function).__name__})"
         )
-    _refuse_asynchronous(function)
+    refuse_asynchronous(function)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -69,7 +69,8 @@ def _kind_of_parameters(
     return FunctionKind.WORKER
 
 
-def _refuse_asynchronous(function: Callable[..., Any]) -> None:
+def refuse_asynchronous(function: Callable[..., Any], argument: str = "process_function") -> None:
+    """Refuse a function whose body does not run when it is called, however it is wrapped."""
     for layer in _layers(function):
         if inspect.iscoroutinefunction(layer) or inspect.isasyncgenfunction(layer):
             what, remedy = "an async function", "lambda block: asyncio.run(function(block))"
@@ -78,7 +79,7 @@ def _refuse_asynchronous(function: Callable[..., Any]) -> None:
         else:
             continue
         raise TypeError(
-            f"argument 'process_function': {name_of(function)} is {what}, whose body does not run when "
+            f"argument {argument!r}: {name_of(function)} is {what}, whose body does not run when "
             f"it is called; expected a plain function, for example {remedy}"
         )
 

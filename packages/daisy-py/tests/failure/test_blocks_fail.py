@@ -183,3 +183,13 @@ def test_nothing_works_so_the_rest_is_not_tried() -> None:
     never = run(blocks(60, process, max_retries=0, give_up_after=None))
     assert never.states["t"].failed_count == 60
     assert not never.states["t"].abandoned
+
+
+def test_a_check_function_that_never_runs_is_refused() -> None:
+    """What a coroutine function returns is true: every block would count as done."""
+
+    async def check(block: daisy.Block) -> bool:
+        return False
+
+    with pytest.raises(TypeError, match=r"check_function.*async"):
+        blocks(3, lambda block: None, check_function=check)
