@@ -226,7 +226,7 @@ def build(session: nox.Session) -> None:
 
 def test_installed(session: nox.Session) -> None:
     """Run the Python tests of daisy against what is installed, away from the source tree."""
-    empty = Path(session.create_tmp()) / "empty"
+    empty = Path(session.create_tmp()).resolve() / "empty"
     shutil.rmtree(empty, ignore_errors=True)
     empty.mkdir()
     session.chdir(empty)
@@ -253,7 +253,7 @@ def test_wheel(session: nox.Session) -> None:
     session.install(*group("dist"))
     wheel = given_file(session, ".whl")
     if wheel is None:
-        (wheel,) = build_into(session, Path(session.create_tmp()) / "dist", "--wheel")
+        (wheel,) = build_into(session, Path(session.create_tmp()).resolve() / "dist", "--wheel")
     session.install(f"daisy-py[demo] @ {wheel.as_uri()}", *group("test"))
     test_installed(session)
 
@@ -264,7 +264,7 @@ def test_sdist(session: nox.Session) -> None:
     session.install(*group("dist"))
     sdist = given_file(session, ".tar.gz")
     if sdist is None:
-        (sdist,) = build_into(session, Path(session.create_tmp()) / "dist", "--sdist")
+        (sdist,) = build_into(session, Path(session.create_tmp()).resolve() / "dist", "--sdist")
     session.install(f"daisy-py @ {sdist.as_uri()}")
     # The wheel that pip made is the one that `test_wheel` tests: here it has to build, and to run.
     session.chdir(session.create_tmp())
