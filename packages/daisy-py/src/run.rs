@@ -71,6 +71,12 @@ impl Run {
         py.detach(|| self.tell(Told::WorkerExited { worker: WorkerId(worker), exit }));
     }
 
+    /// What started a worker is done; the worker may live on, or come later.
+    fn worker_detached(&self, py: Python<'_>, worker: u64, cause: &str, log_tail: &str) {
+        let exit = WorkerExit { clean: true, cause: cause.into(), log_tail: log_tail.into() };
+        py.detach(|| self.tell(Told::WorkerDetached { worker: WorkerId(worker), exit }));
+    }
+
     /// `check_function` has answered.
     fn checked(&self, py: Python<'_>, task: u32, index: u64, done: bool) {
         let block = BlockRef { task: TaskId(task), index };

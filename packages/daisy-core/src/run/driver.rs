@@ -93,6 +93,7 @@ impl Driver {
     pub(super) fn take_told(&mut self, told: Told) {
         let event = match told {
             Told::WorkerExited { worker, exit } => return self.take_exit(worker, exit),
+            Told::WorkerDetached { worker, exit } => return self.take_detached(worker, exit),
             Told::Checked { block, done } => Event::Checked { block, done },
             Told::Cancel => Event::Cancelled,
             Told::MaxWorkers { task, max_workers } => Event::MaxWorkersChanged { task, max_workers },

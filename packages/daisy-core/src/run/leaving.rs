@@ -12,18 +12,25 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Workers whose process ended while their connection still stood: what they sent last is to be read before what
 /// they held is taken back.
 #[derive(Default)]
-pub(super) struct Exits(Vec<(Now, WorkerId, WorkerExit)>);
+pub(super) struct Exits(Vec<(Now, WorkerId, Ended)>);
+
+/// What has ended: a worker, or what started it and did not stay.
+enum Ended {
+    Worker(WorkerExit),
+    Starter(WorkerExit),
+}
 
 impl Exits {
     fn take(&mut self, worker: WorkerId) -> Option<WorkerExit> {
         let place = self.0.iter().position(|(_, other, _)| *other == worker)?;
-        Some(self.0.swap_remove(place).2)
+        let (Ended::Worker(exit) | Ended::Starter(exit)) = self.0.swap_remove(place).2;
+        Some(exit)
     }
 
-    fn take_due(&mut self, now: Now) -> Option<(WorkerId, WorkerExit)> {
+    fn take_due(&mut self, now: Now) -> Option<(WorkerId, Ended)> {
         let place = self.0.iter().position(|(until, _, _)| *until <= now)?;
-        let (_, worker, exit) = self.0.swap_remove(place);
-        Some((worker, exit))
+        let (_, worker, ended) = self.0.swap_remove(place);
+        Some((worker, ended))
     }
 }
 
@@ -34,9 +41,18 @@ impl Driver {
         self.sessions.end(worker, "has ended");
         self.record.exited(worker, &exit.cause, now);
         if self.sessions.outbox(worker).is_some() {
-            self.exits.0.push((now + LAST_WORDS, worker, exit));
+            self.exits.0.push((now + LAST_WORDS, worker, Ended::Worker(exit)));
         } else {
             self.feed(Event::WorkerExited { worker, exit });
+        }
+    }
+
+    /// What started a worker is done. If the connection of the worker ends now, too, it has stayed until then.
+    pub(super) fn take_detached(&mut self, worker: WorkerId, exit: WorkerExit) {
+        if self.sessions.outbox(worker).is_some() {
+            self.exits.0.push((self.now() + LAST_WORDS, worker, Ended::Starter(exit)));
+        } else {
+            self.feed(Event::WorkerDetached { worker, exit });
         }
     }
 
@@ -64,7 +80,14 @@ impl Driver {
 
     /// Waits no longer for connections that outlive their workers.
     pub(super) fn end_silent_exits(&mut self, now: Now) {
-        while let Some((worker, exit)) = self.exits.take_due(now) {
+        while let Some((worker, ended)) = self.exits.take_due(now) {
+            let exit = match ended {
+                Ended::Worker(exit) => exit,
+                Ended::Starter(exit) => {
+                    self.feed(Event::WorkerDetached { worker, exit });
+                    continue;
+                }
+            };
             if let Some(outbox) = self.sessions.find(worker).and_then(|session| session.outbox.take()) {
                 outbox.finish();
             }

@@ -92,6 +92,13 @@ pub enum Told {
         /// How.
         exit: WorkerExit,
     },
+    /// What started a worker is done; the worker may live on, or come later.
+    WorkerDetached {
+        /// Which one.
+        worker: WorkerId,
+        /// How what started it ended.
+        exit: WorkerExit,
+    },
     /// `check_function` answered.
     Checked {
         /// For this block.

@@ -60,6 +60,14 @@ pub enum Event {
         /// How it ended.
         exit: WorkerExit,
     },
+    /// What started a worker is done, as `sbatch` is when the job is queued; the worker lives on, or comes later.
+    /// From here on its connection alone says how it is; if that is lost already, this is how it ended.
+    WorkerDetached {
+        /// Which one.
+        worker: WorkerId,
+        /// How what started it ended.
+        exit: WorkerExit,
+    },
     /// `check_function` has answered for a block.
     Checked {
         /// The block.

@@ -29,7 +29,7 @@ impl Scheduler {
         }
         let worker = self.workers.entry(id).or_insert_with(|| {
             self.fleet.task_mut(task).count_phase(None, Phase::Launching, true);
-            Worker { external: true, ..Worker::launching(task, self.now) }
+            Worker { external: true, detached: true, ..Worker::launching(task, self.now) }
         });
         worker.capacity = capacity.max(1);
         let is_new = worker.phase == Phase::Launching;
@@ -56,9 +56,12 @@ impl Scheduler {
     pub(super) fn on_disconnected(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get(&id) else { return };
         let (phase, external, is_idle) = (worker.phase, worker.external, worker.leases.is_empty());
+        let detached = worker.detached;
         match phase {
             // One that was started by hand and holds nothing has just left.
             Phase::Connected | Phase::Draining | Phase::Dismissed if external && is_idle => self.forget(id),
+            // So has one that said so, or was told to, if the end of its process will not be told.
+            Phase::Draining | Phase::Dismissed if detached && is_idle => self.forget(id),
             Phase::Draining if is_idle => {
                 // It left in order: it may be replaced at once, and nothing is counted against its task.
                 self.set_phase(id, Phase::Left { since: self.now });
@@ -96,6 +99,24 @@ impl Scheduler {
             Phase::Left { .. } | Phase::Dismissed | Phase::Gone => {}
         }
         self.forget(id);
+    }
+
+    /// What started a worker is done. If the worker did not come yet, its time to do so begins now.
+    pub(super) fn on_detached(&mut self, id: WorkerId, exit: &WorkerExit, actions: &mut Vec<Action>) {
+        let now = self.now;
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        match worker.phase {
+            Phase::Launching => {
+                worker.detached = true;
+                worker.launched_at = now;
+                self.watch(id);
+            }
+            Phase::Connected | Phase::Draining => worker.detached = true,
+            // It stayed until its worker had ended.
+            Phase::Disconnected { .. } | Phase::Left { .. } | Phase::Dismissed | Phase::Gone => {
+                self.on_exited(id, exit, actions);
+            }
+        }
     }
 
     /// Counts a worker that died, unless its task has ended.
@@ -167,7 +188,7 @@ impl Scheduler {
             }
         }
         self.set_phase(id, Phase::Gone);
-        if self.workers.get(&id).is_some_and(|worker| worker.external) {
+        if self.workers.get(&id).is_some_and(|worker| worker.detached) {
             self.forget(id);
         }
         self.frontier.touch(task);

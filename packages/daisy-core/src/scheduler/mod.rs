@@ -153,6 +153,7 @@ impl Scheduler {
             Event::WorkerDraining { worker } => self.on_draining(worker),
             Event::WorkerDisconnected { worker } => self.on_disconnected(worker),
             Event::WorkerExited { worker, exit } => self.on_exited(worker, &exit, actions),
+            Event::WorkerDetached { worker, exit } => self.on_detached(worker, &exit, actions),
             Event::Checked { block, done } => self.on_checked(block, done, actions),
             Event::Ticked => self.on_tick(actions),
             Event::Cancelled => self.on_cancelled(actions),

@@ -45,6 +45,8 @@ pub(super) struct Worker {
     pub(super) task: TaskId,
     pub(super) phase: Phase,
     pub(super) external: bool,
+    /// Whether the end of its process will never be told: it was started by hand, or by what did not stay.
+    pub(super) detached: bool,
     pub(super) capacity: u32,
     pub(super) leases: Leases,
     /// Blocks of its that succeeded.
@@ -62,6 +64,7 @@ impl Worker {
             task,
             phase: Phase::Launching,
             external: false,
+            detached: false,
             capacity: 1,
             leases: Leases::default(),
             completed: 0,

@@ -15,6 +15,8 @@ pub(crate) struct Faults {
     pub(crate) cuts: f64,
     /// Workers that end before they connect, or never do.
     pub(crate) never_connected: f64,
+    /// Workers whose launcher does not stay until they end.
+    pub(crate) detached: f64,
     /// Attempts after which the worker is preempted.
     pub(crate) drains: f64,
     /// Reclaimed attempts that are reported late all the same.
@@ -32,6 +34,7 @@ impl Faults {
             hangs: 0.0,
             cuts: 0.0,
             never_connected: 0.0,
+            detached: 0.0,
             drains: 0.0,
             late_reports: 0.0,
             noise: 0.0,
@@ -56,16 +59,18 @@ impl Faults {
             drains: some(0.1),
             late_reports: some(1.0),
             noise: some(0.3),
+            detached: some(1.0),
         }
     }
 
     /// The same with one kind of fault less, for each kind that there is.
     pub(crate) fn fewer(&self) -> Vec<Self> {
-        let clear: [fn(&mut Self) -> &mut f64; 9] = [
+        let clear: [fn(&mut Self) -> &mut f64; 10] = [
             |faults| &mut faults.noise,
             |faults| &mut faults.late_reports,
             |faults| &mut faults.drains,
             |faults| &mut faults.never_connected,
+            |faults| &mut faults.detached,
             |faults| &mut faults.cuts,
             |faults| &mut faults.hangs,
             |faults| &mut faults.deaths,

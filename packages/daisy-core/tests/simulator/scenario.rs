@@ -54,6 +54,7 @@ impl Scenario {
             hangs: 0.0005,
             cuts: 0.001,
             never_connected: 0.01,
+            detached: 0.1,
             drains: 0.001,
             late_reports: 0.5,
             noise: 0.05,

@@ -41,6 +41,7 @@ enum Happening {
     IsCut(WorkerId),
     ReturnsToServer(WorkerId),
     Exits(WorkerId, bool),
+    Detaches(WorkerId),
     ReportsLate(WorkerId, BlockRef, u32),
     ExternalJoins(TaskId),
     IsChecked(BlockRef),
@@ -51,8 +52,12 @@ enum Happening {
 struct SimWorker {
     task: u32,
     held: VecDeque<(BlockRef, u32)>,
+    /// It has connected once.
+    came: bool,
     connected: bool,
     external: bool,
+    /// Nobody tells of its end.
+    detached: bool,
     draining: bool,
     dismissed: bool,
     /// Reports made while the connection was lost.
@@ -200,7 +205,7 @@ impl World {
         let block = BlockRef { task, index: self.rng.u64(..200) };
         let attempt = self.rng.u32(..4);
         let unknown = WorkerId(1 << 40);
-        match self.rng.u8(..6) {
+        match self.rng.u8(..7) {
             0 if !self.judge.is_leased(block, worker, attempt) => Event::Reported {
                 worker,
                 block,
@@ -212,6 +217,7 @@ impl World {
             2 => Event::WorkerExited { worker: unknown, exit: exit(self.rng.bool()) },
             3 => Event::Checked { block: BlockRef { task, index: u64::MAX - 1 }, done: true },
             4 => Event::Returned { worker: unknown, blocks: vec![block] },
+            5 => Event::WorkerDetached { worker: unknown, exit: exit(true) },
             _ => Event::WorkerDisconnected { worker: unknown },
         }
     }
@@ -248,6 +254,19 @@ impl World {
             let clean = self.rng.bool();
             self.later(2.0, Happening::Exits(id, clean));
         } // else it hangs, and is killed when its time is up
+        if self.chance(self.faults.detached) {
+            self.later(5.0, Happening::Detaches(id));
+        }
+    }
+
+    /// What started the worker is done; the worker is not.
+    fn detach(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        if worker.came && !worker.connected {
+            return self.end(id, Event::WorkerDetached { worker: id, exit: exit(true) });
+        }
+        worker.detached = true;
+        self.tell(Event::WorkerDetached { worker: id, exit: exit(true) });
     }
 
     fn grant(&mut self, id: WorkerId, block: BlockRef, attempt: u32) {
@@ -300,7 +319,7 @@ impl World {
         for (block, attempt) in worker.believed() {
             self.give_back(id, block, attempt);
         }
-        if !worker.external {
+        if !worker.external && !worker.detached {
             self.workers.insert(id, SimWorker { task: worker.task, dismissed: true, ..SimWorker::default() });
             self.later(0.5, Happening::Exits(id, false));
         }
@@ -314,6 +333,7 @@ impl World {
             Happening::IsCut(id) => self.cut(id),
             Happening::ReturnsToServer(id) => self.reconnect(id),
             Happening::Exits(id, clean) => self.die(id, clean),
+            Happening::Detaches(id) => self.detach(id),
             Happening::ReportsLate(worker, block, attempt) => {
                 // Only if nobody holds it under this very number: then it would be no late report.
                 if !self.judge.is_leased(block, worker, attempt) {
@@ -339,7 +359,7 @@ impl World {
 
     fn connect(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.dismissed) else { return };
-        worker.connected = true;
+        (worker.came, worker.connected) = (true, true);
         let (task, external) = (TaskId(worker.task), worker.external);
         self.tell(Event::WorkerConnected { worker: id, task, capacity: 16, external });
     }
@@ -423,12 +443,34 @@ impl World {
     }
 
     fn die(&mut self, id: WorkerId, clean: bool) {
+        if self.workers.get(&id).is_some_and(|worker| worker.detached) {
+            return self.vanish(id, clean);
+        }
+        self.end(id, Event::WorkerExited { worker: id, exit: exit(clean) });
+    }
+
+    /// A worker is no more, and this event says so.
+    fn end(&mut self, id: WorkerId, event: Event) {
         let Some(worker) = self.workers.remove(&id) else { return };
         // The first one loses an attempt, which the scheduler says by itself.
         for (block, attempt) in worker.believed().into_iter().skip(1) {
             self.give_back(id, block, attempt);
         }
-        self.tell(Event::WorkerExited { worker: id, exit: exit(clean) });
+        self.tell(event);
+    }
+
+    /// A worker ends of which only the connection is known.
+    fn vanish(&mut self, id: WorkerId, clean: bool) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        let (was_connected, is_idle) = (worker.connected, worker.believed().is_empty());
+        worker.connected = false;
+        worker.dismissed = true; // it comes back never more
+        if was_connected {
+            if clean && is_idle {
+                self.tell(Event::WorkerDraining { worker: id });
+            }
+            self.tell(Event::WorkerDisconnected { worker: id });
+        }
     }
 
     fn give_back(&mut self, id: WorkerId, block: BlockRef, attempt: u32) {

@@ -473,6 +473,10 @@ class Run:
         """
         The state of each task by name, a moment old.
         """
+    def worker_detached(self, /, worker: SupportsIndex, cause: str, log_tail: str) -> None:
+        """
+        What started a worker is done; the worker may live on, or come later.
+        """
     def worker_exited(self, /, worker: SupportsIndex, clean: bool, cause: str, log_tail: str) -> None:
         """
         The process or thread of a worker ended, or could not be started.

@@ -20,7 +20,7 @@ from daisy._task import Task
 from daisy.launchers import Handle, Launcher, RunContext, WorkerSpec, load
 from daisy.launchers._fleet import Fleet
 from daisy.launchers._run_folder import RunFolder
-from daisy.worker import BOOTSTRAP
+from daisy.worker import BOOTSTRAP, returned_path
 
 if TYPE_CHECKING:
     from daisy._run import _Arguments
@@ -64,7 +64,7 @@ class Driver:
             self._folder.remove()
             raise
         self._fleets = {
-            launcher: Fleet(self.run, launcher, self._spec, self._note)
+            launcher: Fleet(self.run, launcher, self._spec, self._note, self._has_returned)
             for launcher in dict.fromkeys(self._launchers)
         }
         self._task_of: dict[int, int] = {}
@@ -159,6 +159,10 @@ class Driver:
         if self._launchers[task].caps.remote:
             self.jobs.extend(handles)
             self._folder.note(self._tasks[task].task_id, handles)
+
+    def _has_returned(self, worker: int) -> bool:
+        """Whether a launch function came to its end; its worker may still be in the queue of an engine."""
+        return os.path.exists(returned_path(str(self._token_file), str(worker)))
 
     def _write_contexts(self) -> None:
         """What workers that are started by hand, and `daisy check-network`, are given."""

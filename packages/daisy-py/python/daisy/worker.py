@@ -83,11 +83,26 @@ def run_function(
             function(context=context)
         else:
             function()
+        _note_return(context)
         return
     connection = connect(context, worker_id=int(context["worker_id"]), owns_process=owns_process)
     if on_connection is not None:
         on_connection(connection)
     process_with(connection, function)
+
+
+def _note_return(context: Any) -> None:
+    """Tell the driver that a launch function has returned: its worker may be in a queue still."""
+    try:
+        with open(returned_path(context["token_file"], context["worker_id"]), "wb"):
+            pass
+    except OSError:
+        pass  # the run has ended, and its folder with it
+
+
+def returned_path(token_file: str, worker_id: str) -> str:
+    """The file that says that a launch function has returned; it lies beside the run's token."""
+    return f"{token_file}.returned-{worker_id}"
 
 
 def process_with(connection: _core.WorkerConnection, function: Callable[..., Any]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -154,6 +155,71 @@ def test_workers_that_never_connect_stop_the_launching(how: str) -> None:
     assert "never connected" in state.abandon_reason
     expected = {"exit 0": "0", "exit 3": "3", "SIGKILL": "SIGKILL", "raise": "no GPU here"}[how]
     assert expected in state.abandon_reason
+
+
+def test_a_launch_function_may_return_before_its_worker_comes(tmp_path: Path) -> None:
+    """As `sbatch` and `bsub` do: the worker is awaited, and what it does counts."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import daisy\n"
+        "client = daisy.Client()\n"
+        "while True:\n"
+        "    with client.acquire_block() as block:\n"
+        "        if block is None:\n"
+        "            break\n"
+    )
+
+    def submit() -> None:
+        subprocess.Popen([sys.executable, str(script)], start_new_session=True)
+
+    result = run(blocks(20, submit, max_workers=2))
+    state = result.states["t"]
+    assert result, state
+    assert state.completed_count == 20
+    assert state.worker_failure_count == 0
+
+
+def test_a_submitted_worker_that_never_comes_stops_the_launching(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wait begins when the launch function has returned, and ends."""
+    monkeypatch.setenv("DAISY_CONNECT_TIMEOUT", "1")
+
+    def submit() -> None:
+        pass
+
+    result = run(blocks(4, submit))
+    state = result.states["t"]
+    assert state.abandoned
+    assert "did not connect within 1 s" in state.abandon_reason
+
+
+def test_a_submitted_worker_that_dies_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody tells of its end but its connection; its block is tried again on another."""
+    monkeypatch.setenv("DAISY_RECONNECT_GRACE", "1")
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import os, sys, daisy\n"
+        "client = daisy.Client()\n"
+        "while True:\n"
+        "    with client.acquire_block() as block:\n"
+        "        if block is None:\n"
+        "            break\n"
+        "        if not os.path.exists(sys.argv[1]):\n"
+        "            open(sys.argv[1], 'w').close()\n"
+        "            os._exit(9)\n"
+    )
+
+    def submit() -> None:
+        mark = str(tmp_path / "died")
+        subprocess.Popen([sys.executable, str(script), mark], start_new_session=True)
+
+    result = run(blocks(6, submit))
+    state = result.states["t"]
+    assert result, state
+    assert (state.completed_count, state.worker_failure_count) == (6, 1)
 
 
 def test_a_worker_that_hangs_before_it_connects_is_killed(

@@ -24,6 +24,8 @@ _LONGEST_RETRY_SECONDS = 60.0
 
 SpecOf = Callable[[int, Sequence[int]], WorkerSpec]
 """The specification of these workers of the task at this position."""
+Returned = Callable[[int], bool]
+"""Whether the launch function of this worker has returned."""
 Started = Callable[[int, Sequence[Handle]], None]
 """Takes note of workers that were started for the task at this position."""
 
@@ -64,16 +66,23 @@ class Fleet:
         launcher: Starts and ends the workers.
         spec_of: Makes the specification of workers.
         started: Hears of every worker that was started.
+        returned: Knows which launch functions have returned.
     """
 
     def __init__(
-        self, run: _core.Run, launcher: Launcher, spec_of: SpecOf, started: Started | None = None
+        self,
+        run: _core.Run,
+        launcher: Launcher,
+        spec_of: SpecOf,
+        started: Started | None = None,
+        returned: Returned | None = None,
     ) -> None:
         self._run = run
         self._launcher = launcher
         self._caps = launcher.caps
         self._spec_of = spec_of
         self._started = started
+        self._returned = returned
         self._commands: queue.SimpleQueue[_Launch | _Kill | _Finish] = queue.SimpleQueue()
         self._known: dict[int, _Known] = {}
         self._waiting: list[tuple[int, int]] = []
@@ -275,7 +284,12 @@ class Fleet:
         # One that ended well and never connected is a riddle that its output may solve.
         is_plain = clean and (known.was_connected or not self._caps.remote)
         text = "" if is_plain or log_tail is None else log_tail(known.handle, 50)
-        self._run.worker_exited(worker, clean, status.reason or status.state.value, text)
+        reason = status.reason or status.state.value
+        if status.state is State.EXITED and self._returned is not None and self._returned(worker):
+            # The worker may be in a queue, or run: its connection says so, or the limit of its wait.
+            self._run.worker_detached(worker, reason, text)
+        else:
+            self._run.worker_exited(worker, clean, reason, text)
         forget = getattr(self._launcher, "forget", None)
         if forget is not None:
             forget(known.handle)
