@@ -272,6 +272,7 @@ def test_sdist(session: nox.Session) -> None:
 
 
 PUBLISHED = "daisy==2.0.0"
+PUBLISHED_1 = "daisy==1.2.3"
 DEMANDS = """
 import importlib.metadata, sys
 for demand in importlib.metadata.requires(sys.argv[1]) or []:
@@ -317,6 +318,7 @@ def clients(session: nox.Session) -> None:
         session.run(*install, str(wheel), external=True)
         if name == "":
             session.run(*install, group("clients")[0], external=True)
+    client_environment(session, where / "published-1", PUBLISHED_1)
     program = ROOT / "packages/daisy-py/tests/compat/clients/check_clients.py"
     session.run(
         "pytest",

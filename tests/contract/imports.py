@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -134,6 +135,10 @@ def check_imports_of_pages(repository: Repository) -> list[str]:
     allowed = _declared(project["project"]["dependencies"])
     allowed |= _declared(project["project"]["optional-dependencies"]["examples"])
     faults: list[str] = []
+    beside: dict[Path, set[str]] = defaultdict(set)  # modules that a page has its reader write
+    for fence in repository.fences:
+        if named := re.match(r"# file: (\w+)\.py\n", fence.text):
+            beside[fence.page].add(named[1])
     for fence in repository.fences:
         if fence.language == "python":
             where = f"{repository.name(fence.page)}:{fence.line}"
@@ -142,5 +147,5 @@ def check_imports_of_pages(repository: Repository) -> list[str]:
             except SyntaxError as error:
                 faults.append(f"{where}: not Python: {error.msg}")
                 continue
-            faults += _undeclared(where, tree, allowed, set())
+            faults += _undeclared(where, tree, allowed, beside[fence.page])
     return faults

@@ -47,6 +47,19 @@ struct Told {
 ///     The name of the task.
 /// block_id : int, optional
 ///     The public number of the block; computed from its place if it is not given.
+///
+/// Raises
+/// ------
+/// TypeError, ValueError
+///     A wrong argument.
+///
+/// >>> import daisy
+/// >>> total, cell = daisy.Roi((0, 0), (40, 40)), daisy.Roi((10, 0), (10, 10))
+/// >>> block = daisy.Block(total, cell, cell, "copy")
+/// >>> block.block_id, block.write_roi.begin, block.status.name
+/// (('copy', 2), (10, 0), 'CREATED')
+/// >>> block.copy() == block
+/// True
 #[pyclass(name = "Block", module = "daisy")]
 pub(crate) struct Block {
     place: Place,

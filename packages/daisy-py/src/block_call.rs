@@ -25,6 +25,8 @@ pub(crate) struct Called {
     /// What the function raised.
     pub(crate) error: Option<PyErr>,
     pub(crate) succeeded: bool,
+    /// The status at which the function left the block.
+    pub(crate) left: u8,
     pub(crate) duration: Duration,
     pub(crate) measurement: Option<Measurement>,
 }
@@ -50,10 +52,10 @@ impl BlockCall {
             Ok(value) => refuse_unfinished(value.bind(py)),
             Err(error) => Some(error),
         };
-        let status = block.borrow(py).status_value();
-        let succeeded = error.is_none() && matches!(status, PROCESSING | SUCCESS);
+        let left = block.borrow(py).status_value();
+        let succeeded = error.is_none() && matches!(left, PROCESSING | SUCCESS);
         block.borrow_mut(py).set_status_value(if succeeded { SUCCESS } else { FAILED });
-        Ok(Called { block, error, succeeded, duration, measurement })
+        Ok(Called { block, error, succeeded, left, duration, measurement })
     }
 }
 

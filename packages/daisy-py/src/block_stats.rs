@@ -15,7 +15,12 @@ use pyo3::types::PyTuple;
 /// io_read_bytes, io_write_bytes : int
 ///     Bytes through read and write calls.
 /// gpu_util_pct, gpu_mem_bytes : float, int
-///     For users who measure a GPU; NaN and 0 if nobody did.
+///     Percent and bytes, for users who measure a GPU; NaN and 0 if nobody did.
+///
+/// >>> import daisy
+/// >>> stats = daisy.BlockStats(2.0, 1.5, 10**8, 4096, 0)
+/// >>> stats.wall_seconds, stats.gpu_mem_bytes
+/// (2.0, 0)
 #[pyclass(name = "BlockStats", module = "daisy", frozen, eq, get_all, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub(crate) struct BlockStats {

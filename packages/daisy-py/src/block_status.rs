@@ -21,6 +21,16 @@ pub(crate) fn member(py: Python<'_>, value: u8) -> PyResult<Py<PyAny>> {
     Ok(members[usize::from(value.min(FAILED))].clone_ref(py))
 }
 
+/// What is said of a block function that raised nothing, yet left a status that is no success.
+pub(crate) fn failure_text(value: u8) -> String {
+    if value == CREATED {
+        "the block function left block.status at CREATED, expected SUCCESS, or PROCESSING as it was given"
+            .to_owned()
+    } else {
+        "the block function set block.status to FAILED".to_owned()
+    }
+}
+
 /// The value of what a user assigned to `block.status`.
 pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<u8> {
     if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::block::{Block, TaskPlace};
 use crate::block_call::BlockCall;
 use crate::block_stats::BlockStats;
-use crate::block_status::PROCESSING;
+use crate::block_status::{PROCESSING, failure_text};
 use crate::errors::{CoreError, Result};
 use crate::lifeline::is_fork;
 
@@ -132,7 +132,7 @@ impl WorkerConnection {
 
     /// Calls `function` with each block until there are no more; returns how many.
     ///
-    /// `on_failure(block, exception or None)` returns the text that is reported; what it raises ends the loop.
+    /// `on_failure(block, exception or None, what to say without one)` returns the text that is reported; what it raises ends the loop.
     fn process_blocks(
         &self,
         py: Python<'_>,
@@ -147,7 +147,7 @@ impl WorkerConnection {
             let mut text = String::new();
             if !called.succeeded || is_fork() {
                 let error = called.error.take().map(|error| error.into_value(py));
-                text = on_failure.call1((&called.block, error))?.extract()?;
+                text = on_failure.call1((&called.block, error, failure_text(called.left)))?.extract()?;
             }
             let outcome = called.outcome(|| text);
             self.client

@@ -29,6 +29,26 @@ use crate::roi::{RoiArg, fit_from, to_funlib};
 ///     The volume, context included.
 /// total_write_roi : Roi, optional
 ///     The volume without the context; one of the two must be given.
+///
+/// Raises
+/// ------
+/// ValueError
+///     A geometry that cannot be, or no volume.
+///
+/// >>> import daisy
+/// >>> total, read, write = daisy.Roi((0,), (50,)), daisy.Roi((0,), (14,)), daisy.Roi((2,), (10,))
+/// >>> graph = daisy.BlockwiseDependencyGraph("smooth", read, write, True, "valid", total)
+/// >>> graph.num_blocks, graph.num_levels, graph.num_roots()
+/// (4, 2, 2)
+/// >>> root = next(graph.root_gen())
+/// >>> [block.write_roi.begin[0] for block in graph.downstream(root)]
+/// [2, 22]
+/// >>> [len(graph.upstream(block)) for block in graph.level_blocks(1)]
+/// [1, 2]
+/// >>> sum(len(upstream) for block, upstream in graph.enumerate_all_dependencies())
+/// 3
+/// >>> len(graph.get_subgraph_blocks(daisy.Roi((0,), (20,))))
+/// 2
 #[pyclass(name = "BlockwiseDependencyGraph", module = "daisy", frozen)]
 pub(crate) struct BlockwiseDependencyGraph {
     place: Arc<TaskPlace>,
@@ -120,6 +140,16 @@ impl BlockwiseDependencyGraph {
     }
 
     /// The blocks of one level.
+    ///
+    /// Parameters
+    /// ----------
+    /// level : int
+    ///     From 0 to `num_levels` - 1.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     There is no such level.
     fn level_blocks(&self, level: u64) -> Result<BlockIterator> {
         if level >= self.num_levels() {
             return Err(Error::new(ErrorKind::InvalidArgument, "there is no such level")
@@ -141,6 +171,16 @@ impl BlockwiseDependencyGraph {
     }
 
     /// The blocks of the task that this one waits for.
+    ///
+    /// Parameters
+    /// ----------
+    /// block : Block
+    ///     A block of the task.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     It is no block of the task.
     fn upstream(&self, block: &Block) -> Result<Vec<Block>> {
         let position = self.place.layout.grid().position(self.require(block)?);
         let mut blocks = Vec::new();
@@ -151,6 +191,16 @@ impl BlockwiseDependencyGraph {
     }
 
     /// The blocks of the task that wait for this one.
+    ///
+    /// Parameters
+    /// ----------
+    /// block : Block
+    ///     A block of the task.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     It is no block of the task.
     fn downstream(&self, block: &Block) -> Result<Vec<Block>> {
         let position = self.place.layout.grid().position(self.require(block)?);
         let mut blocks = Vec::new();
@@ -161,6 +211,13 @@ impl BlockwiseDependencyGraph {
     }
 
     /// The blocks whose write ROI (or read ROI) meets `roi`.
+    ///
+    /// Parameters
+    /// ----------
+    /// roi : Roi
+    ///     In world units.
+    /// read_roi : bool
+    ///     Whether the read ROIs are looked at instead of the write ROIs.
     #[pyo3(signature = (roi, read_roi=false))]
     fn get_subgraph_blocks(&self, roi: RoiArg, read_roi: bool) -> Result<Vec<Block>> {
         let layout = &self.place.layout;
@@ -329,6 +386,16 @@ impl DependencyGraph {
     }
 
     /// Number of blocks of a task.
+    ///
+    /// Parameters
+    /// ----------
+    /// task_id : str
+    ///     Name of the task.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     There is no such task.
     fn num_blocks(&self, task_id: &str) -> Result<u64> {
         let pipeline = &self.plan.get().pipeline;
         match pipeline.find(task_id) {
@@ -339,7 +406,17 @@ impl DependencyGraph {
         }
     }
 
-    /// The blocks that this one waits for.
+    /// The blocks that this one waits for, of its task and of others.
+    ///
+    /// Parameters
+    /// ----------
+    /// block : Block
+    ///     A block of one of the tasks.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     It is no block of these tasks.
     fn upstream(&self, block: &Block) -> Result<Vec<Block>> {
         let (task, index) = self.locate(block)?;
         let pipeline = &self.plan.get().pipeline;
@@ -351,7 +428,17 @@ impl DependencyGraph {
         Ok(blocks)
     }
 
-    /// The blocks that wait for this one.
+    /// The blocks that wait for this one, of its task and of others.
+    ///
+    /// Parameters
+    /// ----------
+    /// block : Block
+    ///     A block of one of the tasks.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     It is no block of these tasks.
     fn downstream(&self, block: &Block) -> Result<Vec<Block>> {
         let (task, index) = self.locate(block)?;
         let pipeline = &self.plan.get().pipeline;

@@ -56,6 +56,11 @@ impl Scheduler {
     }
 
     /// The next ready block of a task, or None if none is ready or there is no such task.
+    ///
+    /// Parameters
+    /// ----------
+    /// task_id : str
+    ///     Name of the task.
     fn acquire_block(&mut self, task_id: &str) -> Option<Block> {
         let task = self.find(task_id)?;
         let index = self.scheduler.acquire(task)?;
@@ -63,6 +68,11 @@ impl Scheduler {
     }
 
     /// Gives a block back; its status says how it went.
+    ///
+    /// Parameters
+    /// ----------
+    /// block : Block
+    ///     One that `acquire_block` gave.
     ///
     /// Raises
     /// ------

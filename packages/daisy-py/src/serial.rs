@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::block::Block;
 use crate::block_call::BlockCall;
-use crate::block_status::CREATED;
+use crate::block_status::{CREATED, failure_text};
 use crate::errors::{CoreError, Result};
 use crate::outcome::RunOutcome;
 use crate::pipeline_plan::PipelinePlan;
@@ -100,7 +100,7 @@ impl SerialWork for Work<'_> {
             Ok(called) => match called.error {
                 Some(error) => self.abort(error),
                 None => Step::Ran {
-                    outcome: called.outcome(|| "the block function set block.status to FAILED".to_owned()),
+                    outcome: called.outcome(|| failure_text(called.left)),
                     measurement: called.measurement,
                 },
             },

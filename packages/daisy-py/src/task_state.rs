@@ -10,6 +10,14 @@ use pyo3::prelude::*;
 ///
 /// ``total_block_count`` is the sum of the pending, ready, processing, completed, failed and orphaned blocks;
 /// skipped blocks are among the completed.
+///
+/// >>> import daisy
+/// >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+/// >>> task = daisy.Task("copy", total, cell, cell, lambda block: None)
+/// >>> result = daisy.run_blockwise(task, multiprocessing=False, progress=False, summary=False)
+/// >>> state = result.states["copy"]
+/// >>> state.completed_count, state.failed_count, state.is_done()
+/// (4, 0, True)
 #[pyclass(name = "TaskState", module = "daisy", frozen)]
 #[derive(Clone)]
 pub(crate) struct TaskState {

@@ -117,6 +117,8 @@ impl TaskPlan {
 fn check_name(name: &str) -> Result<()> {
     let problem = if name.is_empty() {
         "is empty"
+    } else if name.trim().is_empty() {
+        "is blank"
     } else if name == "." || name == ".." {
         "is a relative path"
     } else if name.contains(['/', '\\']) {

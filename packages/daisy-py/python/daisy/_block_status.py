@@ -6,7 +6,8 @@ from enum import IntEnum
 class BlockStatus(IntEnum):
     """How a block stands. An integer as in daisy 2.0.0, and an enum as in 1.x.
 
-    >>> BlockStatus.SUCCESS == 2, BlockStatus.SUCCESS.name
+    >>> import daisy
+    >>> daisy.BlockStatus.SUCCESS == 2, daisy.BlockStatus.SUCCESS.name
     (True, 'SUCCESS')
     """
 

@@ -26,16 +26,21 @@ class Client:
     Raises:
         KeyError: If there is no context.
         AuthenticationError: If the run's secret is not the one in the context's file.
+        DaisyError: If the context is not one that a run gave out.
 
-    Example::
-
-        def worker():
-            client = daisy.Client()
-            while True:
-                with client.acquire_block() as block:
-                    if block is None:
-                        break
-                    process(block)
+    >>> import daisy
+    >>> seen = []
+    >>> def worker():
+    ...     with daisy.Client() as client:
+    ...         while True:
+    ...             with client.acquire_block() as block:
+    ...                 if block is None:
+    ...                     break
+    ...                 seen.append(block.block_id[1])
+    >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", total, cell, cell, worker, worker_processes=False)
+    >>> bool(daisy.run_blockwise(task, progress=False, summary=False)), sorted(seen)
+    (True, [0, 1, 2, 3])
     """
 
     def __init__(self, context: Context | None = None) -> None:
@@ -92,6 +97,9 @@ class Client:
 
         The block is reported as done at the end of ``with``, and as failed if an exception leaves it or its status
         is not ``SUCCESS``; the exception goes on. The next ``acquire_block`` works after it.
+
+        Yields:
+            The block, or None.
         """
         block = self._acquire()
         if block is None:
@@ -107,8 +115,7 @@ class Client:
             raise
         if block.status == BlockStatus.PROCESSING:
             block.status = BlockStatus.SUCCESS
-        failed = block.status != BlockStatus.SUCCESS
-        self._release(block, "the worker set block.status to FAILED" if failed else None, meter)
+        self._release(block, _fault_of(block), meter)
 
     def _acquire(self) -> _core.Block | None:
         if self._connection is None:
@@ -127,9 +134,13 @@ class Client:
         self._connection.report(block, error, stats)
 
     def release_block(self, block: _core.Block) -> None:
-        """Report on a block; its status says how it went (daisy 1.x)."""
+        """Report on a block; its status says how it went (daisy 1.x). ``with`` does it by itself.
+
+        Args:
+            block: One that ``acquire_block`` gave: failed if its status is ``FAILED``, done otherwise.
+        """
         failed = block.status == BlockStatus.FAILED
-        self._release(block, "the worker set block.status to FAILED" if failed else None, None)
+        self._release(block, _fault_of(block) if failed else None, None)
 
     def close(self) -> None:
         """Send what is left and say good-bye."""
@@ -149,6 +160,15 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<daisy.Client of worker {self.worker_id} for task {self.task_id!r}>"
+
+
+def _fault_of(block: _core.Block) -> str | None:
+    """What is reported of a block that no exception has left: None if it is done."""
+    if block.status == BlockStatus.SUCCESS:
+        return None
+    if block.status == BlockStatus.FAILED:
+        return "the worker set block.status to FAILED"
+    return f"the worker left block.status at {block.status.name}, expected SUCCESS"
 
 
 def _close_if_alive(reference: weakref.ref[Client]) -> None:

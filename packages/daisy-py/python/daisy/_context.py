@@ -27,12 +27,22 @@ class Context:
     run's secret is not in it, only the path of the file that holds it.
 
     Args:
-        **values: Text by name: ``addresses`` (separated by commas), ``task_id``, ``worker_id``, ``logdir``,
-            ``token_file``, ``resource_tracking``, …
+        **values: Text by name (an ``int`` or a path becomes text): ``addresses`` (separated by commas), ``task_id``,
+            ``worker_id``, ``logdir``, ``token_file``, ``resource_tracking``, …
 
+    Raises:
+        TypeError: A value that is no text.
+
+    >>> from daisy import Context
     >>> context = Context(task_id="extract", logdir="/data/my logs: ünïcode")
     >>> Context.from_env_string(context.to_env())["logdir"]
     '/data/my logs: ünïcode'
+    >>> sorted(context.keys()), context.get("worker_id", "none")
+    (['logdir', 'task_id'], 'none')
+    >>> context.copy() == Context(**dict(context.items()))
+    True
+    >>> "extract" in context.values()
+    True
     """
 
     ENV_VARIABLE = CONTEXT_VARIABLE
@@ -59,7 +69,15 @@ class Context:
         return self._values[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value, or ``default``."""
+        """The value, or ``default``.
+
+        Args:
+            key: Name of the value.
+            default: What there is instead.
+
+        Returns:
+            Text, or ``default``.
+        """
         return self._values.get(key, default)
 
     def keys(self) -> KeysView[str]:
@@ -112,6 +130,12 @@ class Context:
     def from_env_string(cls, text: str) -> Context:
         """The context of such a record.
 
+        Args:
+            text: What :meth:`to_env` gave.
+
+        Returns:
+            The context.
+
         Raises:
             ValueError: If it is none, or of another version.
         """
@@ -133,9 +157,21 @@ class Context:
     def from_file_or_text(cls, text: str) -> Context:
         """The context of a record, or of a file that has one.
 
+        Args:
+            text: The record, or the path of the file.
+
+        Returns:
+            The context.
+
         Raises:
             OSError: If the file cannot be read.
             ValueError: If it has none.
+
+        >>> import daisy
+        >>> with open("copy.context", "w") as file:
+        ...     size = file.write(daisy.Context(task_id="copy").to_env())
+        >>> daisy.Context.from_file_or_text("copy.context")["task_id"]
+        'copy'
         """
         if not text.startswith(_PREFIX):
             with open(text, encoding="utf-8") as file:

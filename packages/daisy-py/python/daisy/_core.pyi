@@ -22,6 +22,19 @@ class Block:
         The name of the task.
     block_id : int, optional
         The public number of the block; computed from its place if it is not given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A wrong argument.
+
+    >>> import daisy
+    >>> total, cell = daisy.Roi((0, 0), (40, 40)), daisy.Roi((10, 0), (10, 10))
+    >>> block = daisy.Block(total, cell, cell, "copy")
+    >>> block.block_id, block.write_roi.begin, block.status.name
+    (('copy', 2), (10, 0), 'CREATED')
+    >>> block.copy() == block
+    True
     """
     def __copy__(self, /) -> Block: ...
     def __deepcopy__(self, /, _memo: Any) -> Block: ...
@@ -107,7 +120,12 @@ class BlockStats:
     io_read_bytes, io_write_bytes : int
         Bytes through read and write calls.
     gpu_util_pct, gpu_mem_bytes : float, int
-        For users who measure a GPU; NaN and 0 if nobody did.
+        Percent and bytes, for users who measure a GPU; NaN and 0 if nobody did.
+
+    >>> import daisy
+    >>> stats = daisy.BlockStats(2.0, 1.5, 10**8, 4096, 0)
+    >>> stats.wall_seconds, stats.gpu_mem_bytes
+    (2.0, 0)
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -167,11 +185,41 @@ class BlockwiseDependencyGraph:
         The volume, context included.
     total_write_roi : Roi, optional
         The volume without the context; one of the two must be given.
+
+    Raises
+    ------
+    ValueError
+        A geometry that cannot be, or no volume.
+
+    >>> import daisy
+    >>> total, read, write = daisy.Roi((0,), (50,)), daisy.Roi((0,), (14,)), daisy.Roi((2,), (10,))
+    >>> graph = daisy.BlockwiseDependencyGraph("smooth", read, write, True, "valid", total)
+    >>> graph.num_blocks, graph.num_levels, graph.num_roots()
+    (4, 2, 2)
+    >>> root = next(graph.root_gen())
+    >>> [block.write_roi.begin[0] for block in graph.downstream(root)]
+    [2, 22]
+    >>> [len(graph.upstream(block)) for block in graph.level_blocks(1)]
+    [1, 2]
+    >>> sum(len(upstream) for block, upstream in graph.enumerate_all_dependencies())
+    3
+    >>> len(graph.get_subgraph_blocks(daisy.Roi((0,), (20,))))
+    2
     """
     def __new__(cls, /, task_id: str, read_roi: Incomplete, write_roi: Incomplete, read_write_conflict: bool, fit: Any, total_read_roi: Incomplete | None = None, total_write_roi: Incomplete | None = None) -> BlockwiseDependencyGraph: ...
     def downstream(self, /, block: Block) -> list[Block]:
         """
         The blocks of the task that wait for this one.
+
+        Parameters
+        ----------
+        block : Block
+            A block of the task.
+
+        Raises
+        ------
+        ValueError
+            It is no block of the task.
         """
     def enumerate_all_dependencies(self, /) -> DependencyIterator:
         """
@@ -180,10 +228,27 @@ class BlockwiseDependencyGraph:
     def get_subgraph_blocks(self, /, roi: Incomplete, read_roi: bool = False) -> list[Block]:
         """
         The blocks whose write ROI (or read ROI) meets `roi`.
+
+        Parameters
+        ----------
+        roi : Roi
+            In world units.
+        read_roi : bool
+            Whether the read ROIs are looked at instead of the write ROIs.
         """
     def level_blocks(self, /, level: SupportsIndex) -> BlockIterator:
         """
         The blocks of one level.
+
+        Parameters
+        ----------
+        level : int
+            From 0 to `num_levels` - 1.
+
+        Raises
+        ------
+        ValueError
+            There is no such level.
         """
     @property
     def num_blocks(self, /) -> int:
@@ -211,6 +276,16 @@ class BlockwiseDependencyGraph:
     def upstream(self, /, block: Block) -> list[Block]:
         """
         The blocks of the task that this one waits for.
+
+        Parameters
+        ----------
+        block : Block
+            A block of the task.
+
+        Raises
+        ------
+        ValueError
+            It is no block of the task.
         """
 
 @disjoint_base
@@ -221,11 +296,31 @@ class DependencyGraph:
     def __new__(cls, /, plan: PipelinePlan) -> DependencyGraph: ...
     def downstream(self, /, block: Block) -> list[Block]:
         """
-        The blocks that wait for this one.
+        The blocks that wait for this one, of its task and of others.
+
+        Parameters
+        ----------
+        block : Block
+            A block of one of the tasks.
+
+        Raises
+        ------
+        ValueError
+            It is no block of these tasks.
         """
     def num_blocks(self, /, task_id: str) -> int:
         """
         Number of blocks of a task.
+
+        Parameters
+        ----------
+        task_id : str
+            Name of the task.
+
+        Raises
+        ------
+        ValueError
+            There is no such task.
         """
     def root_tasks(self, /) -> list[str]:
         """
@@ -242,7 +337,17 @@ class DependencyGraph:
         """
     def upstream(self, /, block: Block) -> list[Block]:
         """
-        The blocks that this one waits for.
+        The blocks that this one waits for, of its task and of others.
+
+        Parameters
+        ----------
+        block : Block
+            A block of one of the tasks.
+
+        Raises
+        ------
+        ValueError
+            It is no block of these tasks.
         """
 
 @final
@@ -552,6 +657,11 @@ class Scheduler:
     def acquire_block(self, /, task_id: str) -> Block | None:
         """
         The next ready block of a task, or None if none is ready or there is no such task.
+
+        Parameters
+        ----------
+        task_id : str
+            Name of the task.
         """
     @property
     def dependency_graph(self, /) -> DependencyGraph:
@@ -565,6 +675,11 @@ class Scheduler:
     def release_block(self, /, block: Block) -> None:
         """
         Gives a block back; its status says how it went.
+
+        Parameters
+        ----------
+        block : Block
+            One that `acquire_block` gave.
 
         Raises
         ------
@@ -683,6 +798,14 @@ class TaskState:
 
     ``total_block_count`` is the sum of the pending, ready, processing, completed, failed and orphaned blocks;
     skipped blocks are among the completed.
+
+    >>> import daisy
+    >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", total, cell, cell, lambda block: None)
+    >>> result = daisy.run_blockwise(task, multiprocessing=False, progress=False, summary=False)
+    >>> state = result.states["copy"]
+    >>> state.completed_count, state.failed_count, state.is_done()
+    (4, 0, True)
     """
     def __repr__(self, /) -> str: ...
     @property
@@ -846,7 +969,7 @@ class WorkerConnection:
         """
         Calls `function` with each block until there are no more; returns how many.
 
-        `on_failure(block, exception or None)` returns the text that is reported; what it raises ends the loop.
+        `on_failure(block, exception or None, what to say without one)` returns the text that is reported; what it raises ends the loop.
         """
     def report(self, /, block: Block, error: str | None, stats: BlockStats | None) -> None:
         """

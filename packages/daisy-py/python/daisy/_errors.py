@@ -32,6 +32,13 @@ class DaisyError(RuntimeError):
     Attributes:
         kind: A stable name in snake case, for example ``"store_locked"``.
         details: The values that belong to the message, by name.
+
+    >>> import daisy
+    >>> try:
+    ...     daisy.launchers.load("grid")
+    ... except daisy.DaisyError as error:
+    ...     print(error.kind)
+    launcher_unavailable
     """
 
     kind: str = "daisy"
@@ -122,6 +129,17 @@ class RunFailed(DaisyError):
 
     Attributes:
         result: The result of the run.
+
+    >>> import daisy
+    >>> def function(block):
+    ...     raise ValueError("a bad block")
+    >>> cell = daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", cell, cell, cell, function, max_retries=0, worker_processes=False)
+    >>> try:
+    ...     daisy.run_blockwise(task, progress=False, summary=False).raise_for_failures()
+    ... except daisy.RunFailed as failed:
+    ...     print(failed.result.states["copy"].failed_count)
+    1
     """
 
     kind = "run_failed"

@@ -19,6 +19,7 @@ class Scheduler(_core.Scheduler):
 
     Args:
         pipeline: A pipeline, a task, or a list of tasks.
+        count_all_orphans: Not used: all are counted (daisy 1.x).
 
     >>> import daisy
     >>> roi, block = daisy.Roi((0,), (20,)), daisy.Roi((0,), (10,))
@@ -26,8 +27,8 @@ class Scheduler(_core.Scheduler):
     >>> first = scheduler.acquire_block("copy")
     >>> first.status = daisy.BlockStatus.SUCCESS
     >>> scheduler.release_block(first)
-    >>> scheduler.task_states["copy"].completed_count
-    1
+    >>> scheduler.task_states["copy"].completed_count, scheduler.ready_tasks()
+    (1, ['copy'])
     """
 
     def __new__(cls, pipeline: PipelineLike, count_all_orphans: bool = True) -> Self:
@@ -44,8 +45,13 @@ class DependencyGraph(_core.DependencyGraph):
     >>> import daisy
     >>> roi, block = daisy.Roi((0,), (20,)), daisy.Roi((0,), (10,))
     >>> graph = daisy.DependencyGraph(daisy.Task("copy", roi, block, block, lambda block: None))
-    >>> graph.task_ids, graph.num_roots("copy")
-    (['copy'], 2)
+    >>> graph.task_ids, graph.num_roots("copy"), graph.num_blocks("copy")
+    (['copy'], 2, 2)
+    >>> graph.root_tasks(), [name for name, blocks in graph.roots()]
+    (['copy'], ['copy'])
+    >>> first = next(graph.root_gen("copy"))
+    >>> graph.upstream(first), graph.downstream(first)
+    ([], [])
     """
 
     _tasks: dict[str, Task]
@@ -58,11 +64,31 @@ class DependencyGraph(_core.DependencyGraph):
         return graph
 
     def num_roots(self, task_id: str) -> int:
-        """How many blocks of a task wait for no other block of it."""
+        """How many blocks of a task wait for no other block of it.
+
+        Args:
+            task_id: Name of the task.
+
+        Returns:
+            The number.
+
+        Raises:
+            ValueError: There is no such task.
+        """
         return self._of_task(task_id).num_roots()
 
     def root_gen(self, task_id: str) -> Iterator[_core.Block]:
-        """The blocks of a task that wait for no other block of it."""
+        """The blocks of a task that wait for no other block of it.
+
+        Args:
+            task_id: Name of the task.
+
+        Returns:
+            One block after the other.
+
+        Raises:
+            ValueError: There is no such task.
+        """
         return self._of_task(task_id).root_gen()
 
     def _of_task(self, task_id: str) -> _core.BlockwiseDependencyGraph:

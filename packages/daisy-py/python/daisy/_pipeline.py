@@ -34,6 +34,14 @@ class Pipeline:
     >>> pipeline = a + (b | c)
     >>> [task.task_id for task in pipeline.outputs]
     ['b', 'c']
+    >>> result = pipeline.run_blockwise(multiprocessing=False, progress=False, summary=False)
+    >>> bool(result), list(result.states)
+    (True, ['a', 'b', 'c'])
+    >>> pipeline.plan().order()
+    [0, 1, 2]
+    >>> pipeline.reset()  # no task of it remembers which blocks are done
+    >>> len(daisy.Pipeline.from_task(a)), len(daisy.Pipeline.from_tasks([a, b]))
+    (1, 2)
     """
 
     def __init__(
@@ -59,13 +67,27 @@ class Pipeline:
 
     @classmethod
     def from_task(cls, task: Task) -> Pipeline:
-        """The task with everything it names as ``upstream_tasks``."""
+        """The task with everything it names as ``upstream_tasks``.
+
+        Args:
+            task: The task.
+
+        Returns:
+            A pipeline that ends with it.
+        """
         _require_task(task, "task")
         return cls.from_tasks([task])
 
     @classmethod
     def from_tasks(cls, tasks: Iterable[Task]) -> Pipeline:
-        """The tasks with everything they name as ``upstream_tasks``, however deep."""
+        """The tasks with everything they name as ``upstream_tasks``, however deep.
+
+        Args:
+            tasks: The tasks.
+
+        Returns:
+            The pipeline.
+        """
         found: dict[int, Task] = {}
         edges: list[Edge] = []
         waiting = list(tasks)

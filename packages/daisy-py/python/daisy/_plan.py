@@ -65,6 +65,12 @@ class Forecast:
 def plan(pipeline: PipelineLike) -> Forecast:
     """What a run of ``pipeline`` would do, without running it.
 
+    Args:
+        pipeline: A pipeline, a task, or a list of tasks.
+
+    Returns:
+        Blocks, levels, parallelism and the first blocks of each task, and what may not be meant; ``print`` it.
+
     Raises:
         ValueError: If the pipeline could not run: duplicate names, ranks that differ, a cycle.
 

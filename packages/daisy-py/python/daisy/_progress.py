@@ -128,6 +128,16 @@ class JsonProgressObserver:
 
     Raises:
         ValueError: If both are given.
+
+    >>> import daisy, io, json
+    >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", total, cell, cell, lambda block: None)
+    >>> lines = io.StringIO()
+    >>> observer = daisy.JsonProgressObserver(stream=lines)
+    >>> result = daisy.run_blockwise(task, multiprocessing=False, progress=observer, summary=False)
+    >>> last = json.loads(lines.getvalue().splitlines()[-1])
+    >>> last["event"], last["task"], last["completed"]
+    ('finish', 'copy', 4)
     """
 
     def __init__(self, path: str | Path | None = None, stream: IO[str] | None = None) -> None:
@@ -137,15 +147,27 @@ class JsonProgressObserver:
         self._stream = stream
 
     def on_start(self, states: States) -> None:
-        """Write ``start`` lines."""
+        """Write ``start`` lines; a run calls it.
+
+        Args:
+            states: The state of each task by name.
+        """
         self._write("start", states)
 
     def on_progress(self, states: States) -> None:
-        """Write ``progress`` lines."""
+        """Write ``progress`` lines; a run calls it.
+
+        Args:
+            states: The state of each task by name.
+        """
         self._write("progress", states)
 
     def on_finish(self, states: States) -> None:
-        """Write ``finish`` lines."""
+        """Write ``finish`` lines; a run calls it.
+
+        Args:
+            states: The state of each task by name.
+        """
         self._write("finish", states)
 
     def _write(self, event: str, states: States) -> None:

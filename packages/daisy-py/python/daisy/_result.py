@@ -97,6 +97,23 @@ class RunResult:
         wall_seconds: How long it took.
         ended: When it ended.
         jobs: A :class:`daisy.launchers.Handle` of each worker that an engine was asked for.
+
+    >>> import daisy
+    >>> def function(block):
+    ...     if block.block_id[1] == 2:
+    ...         raise ValueError("a bad block")
+    >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", total, cell, cell, function, max_retries=0, worker_processes=False)
+    >>> result = daisy.run_blockwise(task, progress=False, summary=False)
+    >>> bool(result), result.failed, result.errors[0].summary
+    (False, [('copy', 2)], 'ValueError: a bad block')
+    >>> result.raise_for_failures()
+    Traceback (most recent call last):
+    daisy.errors.RunFailed: task 'copy': 1 failed, 0 orphaned of 4 blocks
+      1 × ValueError: a bad block
+    >>> result.save_json("run.json")
+    >>> result.report()["schema"]
+    'daisy-report/1'
     """
 
     def __init__(
@@ -151,7 +168,14 @@ class RunResult:
         return build(self)
 
     def save_json(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`report` to a file, of which ``daisy report`` makes a page."""
+        """Write :meth:`report` to a file, of which ``daisy report`` makes a page.
+
+        Args:
+            path: The file; it is replaced if it is there.
+
+        Raises:
+            OSError: It cannot be written.
+        """
         from daisy._report import to_json  # noqa: PLC0415
 
         Path(path).write_text(to_json(self), "utf-8")
@@ -159,7 +183,11 @@ class RunResult:
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report as one page that needs no network: states, throughput, times, workers, blocks, errors.
 
+        Args:
+            path: The file; it is replaced if it is there.
+
         Raises:
+            OSError: It cannot be written.
             ImportError: Plotly is not installed; it comes with ``daisy-py[report]``.
         """
         from daisy._report import to_html  # noqa: PLC0415

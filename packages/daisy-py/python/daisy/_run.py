@@ -97,6 +97,13 @@ def run_blockwise(
         SerializationError: A function that cannot be sent to a worker; nothing was started.
         AddressError: A host or port that cannot be listened on.
         KeyboardInterrupt: Ctrl-C; the result is its attribute ``daisy_result``.
+
+    >>> import daisy
+    >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", total, cell, cell, lambda block: None, max_workers=2)
+    >>> result = daisy.run_blockwise(task, progress=False, summary=False)
+    >>> bool(result), result.states["copy"].completed_count
+    (True, 4)
     """
     # A worker that imports the script anew must not run the pipeline again.
     _script.stop_if_loading()
@@ -127,6 +134,18 @@ class Server:
         last_result: The result of the last run.
         last_tracking_summary: What the last run measured.
         last_task_order: Names of its tasks in the order in which data flows.
+
+    >>> import daisy
+    >>> total, cell = daisy.Roi((0,), (40,)), daisy.Roi((0,), (10,))
+    >>> task = daisy.Task("copy", total, cell, cell, lambda block: None, worker_processes=False)
+    >>> server = daisy.Server()
+    >>> server.run_blockwise(task, progress=False, summary=False)["copy"].completed_count
+    4
+    >>> bool(server.last_result), server.last_task_order
+    (True, ['copy'])
+    >>> observer = object()  # methods that it does not have are not called
+    >>> server.register_observer(observer)
+    >>> server.unregister_observer(observer)
     """
 
     def __init__(self, stop_event: object = None, host: str | None = None) -> None:
@@ -149,7 +168,20 @@ class Server:
         summary: bool = True,
         **options: Any,
     ) -> dict[str, _core.TaskState]:
-        """Run with workers; returns the states of the tasks by name."""
+        """Run with workers.
+
+        Args:
+            pipeline: A pipeline, a task, or a list of tasks.
+            resources: As for :func:`run_blockwise`, like the others.
+            progress: True for bars, False for none, or an observer.
+            block_tracking: False to ignore tracking stores.
+            host: Where to listen; that of the server if it is not given.
+            summary: Whether the execution summary is printed.
+            **options: What else :func:`run_blockwise` takes.
+
+        Returns:
+            The states of the tasks by name.
+        """
         options.pop("scheduler", None)  # daisy 1.x took one; a run makes its own
         result: RunResult = run_blockwise(
             pipeline,
@@ -169,11 +201,18 @@ class Server:
         """Tell an observer of daisy 1.x (``daisy.server_observer.ServerObserver``) of the runs of this server.
 
         Those of today are passed as ``progress=``.
+
+        Args:
+            observer: The observer.
         """
         self._observers.append(observer)
 
     def unregister_observer(self, observer: object) -> None:
-        """Tell it no more."""
+        """Tell it no more.
+
+        Args:
+            observer: One that was registered.
+        """
         self._observers.remove(observer)
 
     def _observer_of(self, progress: object) -> object:

@@ -65,6 +65,8 @@ class Task:
     >>> task = daisy.Task("copy", roi, block, block, lambda block: None)
     >>> task.block_grid_shape
     [10, 10]
+    >>> print(task.reset(), task.failed_blocks())  # nothing remembers which blocks are done
+    None []
     """
 
     def __init__(
@@ -272,6 +274,10 @@ class Task:
 
         Returns:
             Where it was, or None if the task has none.
+
+        Raises:
+            StoreError: Something else lies at its path.
+            StoreLocked: A run is using it.
         """
         return _tracking.reset(self)
 

@@ -20,13 +20,27 @@ def set_tracking_basedir(path: str | os.PathLike[str] | None) -> None:
     """Keep the tracking stores of tasks under ``path``, one folder a task; None for none.
 
     Tasks whose ``tracking_path`` is not given use ``<path>/<task_id>``.
+
+    Args:
+        path: The folder; it is made when a run needs it.
+
+    >>> import daisy
+    >>> daisy.set_tracking_basedir("done")
+    >>> daisy.get_tracking_basedir().name
+    'done'
+    >>> daisy.set_tracking_basedir(None)
     """
     global _basedir  # noqa: PLW0603 - a setting of the process, as in daisy 2.0.0
     _basedir = None if path is None else Path(path)
 
 
 def get_tracking_basedir() -> Path | None:
-    """The folder of ``set_tracking_basedir``, or None."""
+    """The folder of ``set_tracking_basedir``, or None.
+
+    >>> import daisy
+    >>> print(daisy.get_tracking_basedir())
+    None
+    """
     return _basedir
 
 

@@ -36,18 +36,46 @@ _of_thread = threading.local()
 
 
 def set_log_basedir(path: str | os.PathLike[str] | None) -> None:
-    """Write logs under ``path``; None for no files: output then goes to the console."""
+    """Write logs under ``path``.
+
+    Args:
+        path: The folder; None for no files: output then goes to the console.
+
+    >>> import daisy
+    >>> daisy.logging.set_log_basedir("logs")
+    >>> daisy.logging.get_log_basedir().name
+    'logs'
+    >>> daisy.logging.set_log_basedir(daisy.logging.LOG_BASEDIR)
+    """
     global _basedir  # noqa: PLW0603 - a setting of the process, as in daisy 2.0.0
     _basedir = None if path is None else Path(path)
 
 
 def get_log_basedir() -> Path | None:
-    """Where logs go, or None."""
+    """Where logs go, or None.
+
+    >>> import daisy
+    >>> daisy.logging.get_log_basedir() == daisy.logging.LOG_BASEDIR
+    True
+    """
     return _basedir
 
 
 def set_log_mode(mode: Mode) -> None:
-    """Send the output of workers to files, to the console, or to both."""
+    """Send the output of workers to files, to the console, or to both.
+
+    Args:
+        mode: ``"file"``, ``"console"`` or ``"both"``.
+
+    Raises:
+        ValueError: Another mode.
+
+    >>> import daisy
+    >>> daisy.logging.set_log_mode("both")
+    >>> daisy.logging.get_log_mode()
+    'both'
+    >>> daisy.logging.set_log_mode("file")
+    """
     global _mode  # noqa: PLW0603 - a setting of the process, as in daisy 2.0.0
     if mode not in ("file", "console", "both"):
         raise ValueError(f"argument 'mode': expected 'file', 'console' or 'both', got {mode!r}")
@@ -55,22 +83,54 @@ def set_log_mode(mode: Mode) -> None:
 
 
 def get_log_mode() -> Mode:
-    """Where the output of workers goes: without a folder, to the console."""
+    """Where the output of workers goes: without a folder, to the console.
+
+    >>> import daisy
+    >>> daisy.logging.get_log_mode()
+    'file'
+    """
     return "console" if _basedir is None else _mode
 
 
 def set_log_level(level: int | str) -> None:
-    """Set the level of the logger ``daisy``."""
+    """Set the level of the logger ``daisy``.
+
+    Args:
+        level: A level of the module ``logging``, as a number or by name.
+
+    >>> import daisy
+    >>> daisy.logging.set_log_level("WARNING")
+    >>> daisy.logging.get_log_level()
+    30
+    >>> daisy.logging.set_log_level("NOTSET")
+    """
     logger.setLevel(level)
 
 
 def get_log_level() -> int:
-    """The level of the logger ``daisy``."""
+    """The level of the logger ``daisy``.
+
+    >>> import daisy
+    >>> daisy.logging.get_log_level()
+    0
+    """
     return logger.level
 
 
 def get_worker_log_basename(worker_id: int | str, task_id: str | None = None) -> Path | None:
-    """``<basedir>/[task_id/]worker_<worker_id>`` without ending, or None if no files are written."""
+    """``<basedir>/[task_id/]worker_<worker_id>`` without ending, or None if no files are written.
+
+    Args:
+        worker_id: The id of the worker.
+        task_id: The name of its task.
+
+    Returns:
+        The path, to which ``.out`` and ``.err`` are added.
+
+    >>> import daisy
+    >>> daisy.get_worker_log_basename(3, "copy").as_posix()
+    'daisy_logs/copy/worker_3'
+    """
     if _basedir is None:
         return None
     folder = _basedir if task_id is None else _basedir / task_id
@@ -80,8 +140,14 @@ def get_worker_log_basename(worker_id: int | str, task_id: str | None = None) ->
 def clear_logs(task_id: str | None = None) -> None:
     """Delete the logs of a task, or all of them.
 
+    Args:
+        task_id: The name of the task; None for all tasks.
+
     Raises:
         ValueError: If ``task_id`` is not one path component: nothing outside the folder is deleted.
+
+    >>> import daisy
+    >>> daisy.logging.clear_logs("copy")  # that there are none is no error
     """
     if _basedir is None:
         return
@@ -96,7 +162,22 @@ def clear_logs(task_id: str | None = None) -> None:
 def set_traceback_style(
     style: Style = "plain", show_locals: bool = False, width: int = 100, extra_lines: int = 2
 ) -> None:
-    """Choose how tracebacks of blocks look; ``"rich"`` needs the package rich."""
+    """Choose how tracebacks of blocks look.
+
+    Args:
+        style: ``"plain"``, or ``"rich"``, which needs the package rich.
+        show_locals: Whether rich shows local variables.
+        width: Width of rich's lines, in characters.
+        extra_lines: Lines of source that rich shows before and after.
+
+    Raises:
+        ValueError: Another style.
+
+    >>> import daisy
+    >>> daisy.logging.set_traceback_style("plain")
+    >>> daisy.logging.get_traceback_style()["style"]
+    'plain'
+    """
     if style not in ("plain", "rich"):
         raise ValueError(f"argument 'style': expected 'plain' or 'rich', got {style!r}")
     _traceback_style.update(
@@ -105,12 +186,28 @@ def set_traceback_style(
 
 
 def get_traceback_style() -> dict[str, Any]:
-    """The arguments of ``set_traceback_style``."""
+    """The arguments of ``set_traceback_style``.
+
+    >>> import daisy
+    >>> daisy.logging.get_traceback_style()["width"]
+    100
+    """
     return dict(_traceback_style)
 
 
 def format_traceback(error: BaseException) -> str:
-    """The traceback of an error, in the style that was set."""
+    """The traceback of an error, in the style that was set.
+
+    Args:
+        error: The error.
+
+    Returns:
+        Lines of text, as Python prints them.
+
+    >>> import daisy
+    >>> print(daisy.logging.format_traceback(ValueError("a bad block")), end="")
+    ValueError: a bad block
+    """
     if _traceback_style["style"] == "rich":
         text = _format_rich(error)
         if text is not None:
@@ -142,7 +239,18 @@ def _format_rich(error: BaseException) -> str | None:
 
 
 def shorten(text: str) -> str:
-    """The last lines of an error text, few enough to travel."""
+    """The last lines of an error text, few enough to travel.
+
+    Args:
+        text: The whole text.
+
+    Returns:
+        Its end, after an ellipsis if something is left out.
+
+    >>> import daisy
+    >>> daisy.logging.shorten("ValueError: a bad block")
+    'ValueError: a bad block'
+    """
     # Cut by length first: splitting a message of 100 MB into lines would cost as much again.
     tail = text[-ERROR_BYTES:]
     lines = tail.splitlines()[-ERROR_LINES:]
@@ -151,7 +259,19 @@ def shorten(text: str) -> str:
 
 
 def emit_failure(block: object, error: BaseException) -> str:
-    """Write the failure of a block to the worker's log; returns the text that may travel."""
+    """Write the failure of a block to the worker's log.
+
+    Args:
+        block: The block, or its id.
+        error: What its function raised.
+
+    Returns:
+        The text that may travel: the end of the traceback.
+
+    >>> import daisy
+    >>> daisy.logging.emit_failure(("copy", 3), ValueError("a bad block"))
+    'ValueError: a bad block'
+    """
     text = _bounded_traceback(error)
     stream = sys.stderr
     if stream is not None:
@@ -172,18 +292,36 @@ def _bounded_traceback(error: BaseException) -> str:
 
 
 def set_slot_files(out: IO[str] | None, err: IO[str] | None) -> None:
-    """Remember the log files of this thread."""
+    """Remember the log files of this thread, which a launcher of threads opened.
+
+    Args:
+        out: What it prints goes here.
+        err: Errors go here.
+
+    >>> import daisy, io
+    >>> daisy.logging.set_slot_files(io.StringIO(), None)
+    >>> daisy.logging.close_all_log_files()
+    """
     _of_thread.files = (out, err)
 
 
 def current_slot_files() -> tuple[IO[str] | None, IO[str] | None]:
-    """The log files of this thread, if it is a worker."""
+    """The log files of this thread, if it is a worker: for output and for errors.
+
+    >>> import daisy
+    >>> daisy.logging.current_slot_files()
+    (None, None)
+    """
     files: tuple[IO[str] | None, IO[str] | None] = getattr(_of_thread, "files", (None, None))
     return files
 
 
 def close_all_log_files() -> None:
-    """Close the log files of this thread."""
+    """Close the log files of this thread.
+
+    >>> import daisy
+    >>> daisy.logging.close_all_log_files()
+    """
     for file in current_slot_files():
         if file is not None:
             file.close()

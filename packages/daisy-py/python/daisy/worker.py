@@ -124,13 +124,13 @@ class _Failures:
     def __init__(self) -> None:
         self._pid = os.getpid()
 
-    def __call__(self, block: _core.Block, error: BaseException | None) -> str:
+    def __call__(self, block: _core.Block, error: BaseException | None, otherwise: str) -> str:
         if os.getpid() != self._pid:
             _end_fork(error)
         from daisy import logging
 
         if error is None:
-            return "the block function set block.status to FAILED"
+            return otherwise
         return logging.emit_failure(block, error)
 
 

@@ -50,7 +50,7 @@ BEHAVIOUR: list[tuple[str, str, str, str]] = [
     ("`Task.reset()`", "deletes whatever is there", "deletes a store only", "a wrong path is no disaster"),
     ("`worker_<n>` logs", "by thread of the driver", "by worker id", "the file is that of its worker"),
     ("`requires` of a task", "dict (1.x: method)", "dict", "2.0.0 decides where both differ"),
-    ("`init_callback_fn`", "`TypeError` (1.x: called)", "called once, in the driver", "1.x programs run"),
+    ("`init_callback_fn`", "`TypeError`", "called in the driver; as in 1.x not in serial runs", "1.x programs run"),
     ("`ServerObserver`", "gone (1.x: called at once)", "told up to 0.5 s late", "an observer cannot slow a run"),
     ("`daisy.messages`, `daisy.tcp`, inner modules of 1.x", "gone", "gone", "nothing else used them"),
 ]  # fmt: skip

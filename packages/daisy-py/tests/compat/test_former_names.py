@@ -138,6 +138,8 @@ def test_only_the_leaf_task_is_passed() -> None:
     [
         ({"num_workers": 2, "max_workers": 3}, "num_workers.*max_workers"),
         ({"upstream_tasks": ["a"]}, "upstream_tasks"),
+        ({"upstream_tasks": 5}, "upstream_tasks"),
+        ({"upstream_tasks": new_task()}, r"upstream_tasks.*write \[task\]"),
         ({"init_callback_fn": 7}, "init_callback_fn"),
         ({"nonsense": 1}, "nonsense"),
     ],

@@ -56,6 +56,9 @@ server = daisy.Server()
 monitor, observer = CLMonitor(server), Observer(server)
 states = server.run_blockwise([task], progress=False)
 assert [context["task_id"] for context in contexts] == ["t"]
+quiet = line("t", 1, print, init_callback_fn=contexts.append)
+assert daisy.run_blockwise([quiet], multiprocessing=False, progress=False, summary=False)
+assert len(contexts) == 1  # a serial run starts no workers: daisy 1.2.3 does not call it either
 print(json.dumps(observer.heard))
 """
 

@@ -52,6 +52,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"process_function": 7}, "process_function"),
     ({"check_function": 7}, "check_function"),
     ({"task_id": ""}, "task_id|name"),
+    ({"task_id": "   "}, "task_id.*blank"),
     ({"task_id": "../victim"}, "task_id|name"),
     ({"task_id": "/absolute"}, "task_id|name"),
     ({"task_id": 7}, "task_id"),

@@ -73,3 +73,19 @@ def test_a_fork_of_a_worker_does_not_answer_for_it(tmp_path: Path, ending: str) 
     print(json.dumps(counts(states)["t"]))
     """
     assert json.loads(run_well(tmp_path, program)) == [3, 0, 0, 0, 3, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "how", ["multiprocessing=False", "worker_processes=False", "max_workers=1"]
+)
+def test_a_status_that_is_neither_done_nor_failed_is_said(tmp_path: Path, how: str) -> None:
+    program = f"""
+    def function(block):
+        block.status = daisy.BlockStatus.CREATED
+
+    options = {{}} if "max_workers" in "{how}" else dict({how})
+    result = daisy.run_blockwise(line("t", 1, function, max_retries=0), **options)
+    assert not result
+    print(result.errors[0].summary)
+    """
+    assert run_well(tmp_path, program).startswith("the block function left block.status at CREATED")

@@ -13,7 +13,11 @@ from daisy._compat.workers import Worker, WorkerPool
 
 
 def set_done_marker_basedir(path: str | Path | None) -> None:
-    """Former name of :func:`daisy.set_tracking_basedir`."""
+    """Former name of :func:`daisy.set_tracking_basedir`.
+
+    Args:
+        path: The folder.
+    """
     from daisy._tracking import set_tracking_basedir  # noqa: PLC0415 - a floor below
 
     warn_of_former("set_done_marker_basedir()", "set_tracking_basedir()")

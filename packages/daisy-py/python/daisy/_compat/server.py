@@ -17,10 +17,13 @@ class SerialServer:
     >>> import warnings, daisy
     >>> roi = daisy.Roi((0,), (10,))
     >>> with warnings.catch_warnings(action="ignore"):
-    ...     server = SerialServer()
+    ...     server = daisy.SerialServer()
     >>> task = daisy.Task("copy", roi, roi, roi, lambda block: None)
     >>> server.run_blockwise([task])["copy"].completed_count
     1
+    >>> observer = object()  # methods that it does not have are not called
+    >>> server.register_observer(observer)
+    >>> server.unregister_observer(observer)
     """
 
     def __init__(self) -> None:
@@ -59,11 +62,19 @@ class SerialServer:
         )
 
     def register_observer(self, observer: object) -> None:
-        """Tell ``observer`` of the runs of this server."""
+        """Tell ``observer`` of the runs of this server.
+
+        Args:
+            observer: A :class:`daisy.server_observer.ServerObserver`.
+        """
         self._observers.append(observer)
 
     def unregister_observer(self, observer: object) -> None:
-        """Tell it no more."""
+        """Tell it no more.
+
+        Args:
+            observer: One that was registered.
+        """
         self._observers.remove(observer)
 
 

@@ -55,11 +55,14 @@ def apply_former_arguments(former: dict[str, Any], max_workers: int) -> int:
 def _upstream(value: Any) -> list[Task]:
     from daisy._task import Task  # noqa: PLC0415 - the class that calls this
 
-    tasks = [value] if isinstance(value, Task) else list(value)
-    for task in tasks:
-        if not isinstance(task, Task):
-            raise TypeError(f"argument 'upstream_tasks': expected daisy.Task, got {task!r}")
-    return tasks
+    if isinstance(value, list | tuple | set | frozenset) or hasattr(value, "__next__"):
+        tasks = list(value)
+        if all(isinstance(task, Task) for task in tasks):
+            return tasks
+    raise TypeError(
+        f"argument 'upstream_tasks': expected a list of daisy.Task, got {value!r}; for one task, "
+        "write [task]"
+    )
 
 
 _ATTRIBUTES: dict[str, tuple[str, Callable[[Task], Any]]] = {

@@ -10,7 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 
 
 class State(Enum):
-    """Where a worker is, as the launcher's engine sees it."""
+    """Where a worker is, as the launcher's engine sees it.
+
+    >>> from daisy.launchers import State
+    >>> State.FAILED.is_final, State.UNKNOWN.is_final
+    (True, False)
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -37,6 +42,10 @@ class Status:
         exit_code: As ``subprocess`` has it: negative for a signal.
         node: Where it runs.
         hopeless: Whether it can never start as asked for.
+
+    >>> from daisy.launchers import State, Status
+    >>> Status(State.FAILED, "out of memory", exit_code=-9).state.is_final
+    True
     """
 
     state: State
@@ -54,6 +63,10 @@ class Handle:
         launcher: Name of the launcher.
         launch_id: The id that the worker registers with.
         native_id: What the engine calls it.
+
+    >>> from daisy.launchers import Handle
+    >>> Handle("slurm", "3", "1234_0").native_id
+    '1234_0'
     """
 
     launcher: str
@@ -74,6 +87,10 @@ class Caps:
         max_batch: Most workers of one call of ``launch``.
         max_queue_s: Longest time that a worker may wait before it runs, None for any.
         connect_timeout_s: Longest time from the start of a worker to its connection.
+
+    >>> from daisy.launchers import Caps
+    >>> Caps(remote=True, can_queue=True, poll_every=5.0).can_kill
+    True
     """
 
     remote: bool = False
@@ -94,6 +111,11 @@ class RunContext:
         addresses: Where its server may be reached.
         run_dir: Folder of this run; only this user can read it.
         log_dir: Folder of logs, or None.
+
+    >>> from pathlib import Path
+    >>> from daisy.launchers import RunContext
+    >>> RunContext(["127.0.0.1:4000"], Path("run"), None).addresses
+    ['127.0.0.1:4000']
     """
 
     addresses: Sequence[str]
@@ -121,6 +143,10 @@ class WorkerSpec:
         cwd: Folder to start in.
         log_dir: Folder for ``worker_<id>.out`` and ``.err``, or None for none.
         log_mode: ``"file"``, ``"console"`` or ``"both"``.
+
+    >>> from daisy.launchers import WorkerSpec
+    >>> WorkerSpec("copy", [1], ["daisy1.…"], ["python", "worker.py"], b"").cpus
+    0
     """
 
     task_id: str
@@ -153,14 +179,23 @@ class Launcher(Protocol):
     def open(self, run: RunContext) -> None:
         """Get ready for a run.
 
+        Args:
+            run: Where its server and its folder are.
+
         Raises:
             LauncherUnavailable: If it cannot work here.
         """
 
     def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
-        """Start ``n`` workers without waiting for them; returns those that were started.
+        """Start ``n`` workers without waiting for them.
 
-        Fewer than ``n`` means that there is no room for more now: the others are asked for again later.
+        Args:
+            n: How many.
+            spec: What to start.
+
+        Returns:
+            Those that were started. Fewer than ``n`` means that there is no room for more now: the others are
+            asked for again later.
 
         Raises:
             LauncherError: If none was started. One that is ``retryable`` is tried again later by launchers
@@ -168,10 +203,26 @@ class Launcher(Protocol):
         """
 
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
-        """Where these workers are; one question to the engine for all."""
+        """Where these workers are; one question to the engine for all.
+
+        Args:
+            handles: The workers.
+
+        Returns:
+            What is known of each; one that is missing is not known.
+        """
 
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
-        """End these workers; those that ended are no error."""
+        """End these workers; those that ended are no error.
+
+        Args:
+            handles: The workers.
+            grace_s: Seconds that they may take to end by themselves.
+        """
 
     def close(self, cancel: bool = True) -> None:
-        """The run is over; end what is left if ``cancel``."""
+        """The run is over.
+
+        Args:
+            cancel: Whether what is left is ended.
+        """

@@ -20,8 +20,18 @@ _BUILT_IN = {
 def load(name: str) -> Launcher:
     """A new launcher of this name.
 
+    Args:
+        name: ``"process"``, ``"thread"``, ``"slurm"``, or that of a plugin.
+
+    Returns:
+        The launcher.
+
     Raises:
         LauncherUnavailable: If there is none, or it cannot be imported.
+
+    >>> from daisy.launchers import load
+    >>> load("process").caps.remote
+    False
     """
     if name in _BUILT_IN:
         return _make(_BUILT_IN[name])

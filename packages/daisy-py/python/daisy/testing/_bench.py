@@ -46,7 +46,16 @@ class LauncherBench:
         self.workers = workers
 
     def task(self, function: Any, blocks: int, **options: Any) -> daisy.Task:
-        """A task of so many blocks that may all run at once, with workers of the launcher."""
+        """A task of blocks that may all run at once, with workers of the launcher.
+
+        Args:
+            function: Its ``process_function``.
+            blocks: How many blocks.
+            **options: What else ``daisy.Task`` takes.
+
+        Returns:
+            The task.
+        """
         return daisy.Task(
             options.pop("task_id", "check"),
             daisy.Roi((0,), (blocks * 10,)),
@@ -60,7 +69,14 @@ class LauncherBench:
         )
 
     def run(self, task: daisy.Task) -> daisy.RunResult:
-        """Run it quietly, with logs in the bench's folder."""
+        """Run it quietly, with logs in the bench's folder.
+
+        Args:
+            task: The task.
+
+        Returns:
+            Its result.
+        """
         before = daisy_logging.get_log_basedir()
         daisy_logging.set_log_basedir(self.folder / "logs")
         try:

@@ -125,5 +125,30 @@ def test_gunpowder(tmp_path: Path) -> None:
     assert results[0] == results[1]
 
 
+MIGRATE = Path(__file__).parents[5] / "docs/how-to/migrate.md"
+PROGRAMS = dict(
+    re.findall(r"```python\n# file: (\S+)\n(.*?)```", MIGRATE.read_text("utf-8"), re.DOTALL)
+)
+
+
+@pytest.mark.parametrize("former", ["2", "1"])
+def test_what_the_page_about_moving_calls_before_is_what_was_before(
+    former: str, tmp_path: Path
+) -> None:
+    voxels = []
+    for environment in ("published" if former == "2" else "published-1", "ours"):
+        folder = tmp_path / environment
+        folder.mkdir()
+        for name in ("smoothing.py", f"before_{former}.py"):
+            (folder / name).write_text(PROGRAMS[name], "utf-8")
+        python = str(FOLDER / environment / "bin/python")
+        subprocess.run(
+            [python, f"before_{former}.py"], cwd=folder, check=True, timeout=LIMIT_SECONDS
+        )
+        voxels.append([path.read_bytes() for path in sorted(folder.glob("*.npy"))])
+    assert voxels[0] == voxels[1]
+    assert len(voxels[0]) == (1 if former == "2" else 2)
+
+
 if __name__ == "__main__":
     sys.exit("run this with nox: nox -s clients")
