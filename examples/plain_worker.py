@@ -40,7 +40,7 @@ VERSION = 1
 NO_WORKER = 2**64 - 1
 
 # Types of messages.
-HELLO, PROOF, REGISTER, REPORTS, RETURN, DRAINING, HEARTBEAT, GOODBYE = range(1, 9)
+HELLO, PROOF, REGISTER, REPORTS, RETURN, DRAINING, HEARTBEAT, GOODBYE, READY = range(1, 10)
 (
     CHALLENGE,
     SERVER_PROOF,
@@ -219,7 +219,7 @@ class Place:
         host, _, port = self.address.rpartition(":")
         connection = Connection(host.strip("[]"), int(port))
         shake_hands(connection, self.token, self.worker)
-        connection.send(REGISTER, self.task, os.urandom(16), 16, [])
+        connection.send(REGISTER, self.task, os.urandom(16), 0, [])
         return connection, expect(connection.receive(), WELCOME)
 
 
@@ -231,6 +231,7 @@ def work(place: Place, process: Callable[[Box, Box], None]) -> int:
     stop = threading.Event()
     threading.Thread(target=beat, args=(connection, heartbeat, stop), daemon=True).start()
     count = 0
+    connection.send(READY, 16)  # from now on blocks may come
     for blocks in grants(connection):
         reports: list[list[Any]] = []
         for index, attempt in blocks:

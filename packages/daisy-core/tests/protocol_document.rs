@@ -59,7 +59,7 @@ fn from_worker() -> Vec<(&'static str, WorkerMessage)> {
             WorkerMessage::Register {
                 task: "extract".to_owned(),
                 incarnation: std::array::from_fn(|place| 0x60 + place as u8),
-                capacity: 64,
+                capacity: 0,
                 held: Vec::new(),
             },
         ),
@@ -68,7 +68,7 @@ fn from_worker() -> Vec<(&'static str, WorkerMessage)> {
             WorkerMessage::Register {
                 task: "extract".to_owned(),
                 incarnation: std::array::from_fn(|place| 0x60 + place as u8),
-                capacity: 64,
+                capacity: 0,
                 held: vec![Grant { index: 5, attempt: 1 }],
             },
         ),
@@ -84,6 +84,7 @@ fn from_worker() -> Vec<(&'static str, WorkerMessage)> {
         ("draining", WorkerMessage::Draining),
         ("heartbeat", WorkerMessage::Heartbeat),
         ("goodbye", WorkerMessage::Goodbye),
+        ("ready", WorkerMessage::Ready { capacity: 64 }),
     ]
 }
 

@@ -65,6 +65,7 @@ fn from_worker() -> impl Strategy<Value = WorkerMessage> {
         Just(WorkerMessage::Draining),
         Just(WorkerMessage::Heartbeat),
         Just(WorkerMessage::Goodbye),
+        any::<u32>().prop_map(|capacity| WorkerMessage::Ready { capacity }),
     ]
 }
 

@@ -57,9 +57,14 @@ impl Driver {
             self.feed(Event::WorkerDisconnected { worker });
         }
         self.take_back_lost(worker, &held);
-        let capacity = capacity.clamp(1, MOST_CAPACITY);
+        let capacity = capacity.min(MOST_CAPACITY);
         self.feed(Event::WorkerConnected { worker, task, capacity, external });
         Ok(Admitted { worker, task, reports_seen, outbox })
+    }
+
+    /// A worker asks for blocks, which it has not done before.
+    pub(super) fn take_ready(&mut self, worker: WorkerId, capacity: u32) {
+        self.feed(Event::WorkerReady { worker, capacity: capacity.min(MOST_CAPACITY) });
     }
 
     /// Blocks that were granted over a lost connection and never arrived go back, free of charge.

@@ -134,6 +134,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 WorkerMessage::Return(indices) => driver.take_back(self.worker, &indices),
                 WorkerMessage::Draining => driver.feed(Event::WorkerDraining { worker: self.worker }),
+                WorkerMessage::Ready { capacity } => driver.take_ready(self.worker, capacity),
                 WorkerMessage::Heartbeat => {}
                 WorkerMessage::Goodbye => driver.take_leave(self.worker),
                 WorkerMessage::Hello { .. }

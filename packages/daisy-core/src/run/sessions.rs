@@ -64,7 +64,7 @@ impl Sessions {
             return refuse("belongs to another task", "the task that it was launched for");
         }
         if let Some(reason) = session.ended {
-            return refuse(reason, "an id that is launched once");
+            return refuse(reason, "an id that the run still waits for; this worker is not needed any more");
         }
         if *session.incarnation.get_or_insert(incarnation) != incarnation {
             return refuse("is taken by another worker", "one worker for each id");

@@ -18,10 +18,17 @@ pub enum Event {
         worker: WorkerId,
         /// The task whose blocks it processes.
         task: TaskId,
-        /// Most blocks it can hold at once, at least 1.
+        /// Most blocks it can hold at once; 0: it is given none before it has asked ([`Event::WorkerReady`]).
         capacity: u32,
         /// Whether it was started by hand: nothing is known of its process.
         external: bool,
+    },
+    /// A worker that registered without asking for blocks asks for them.
+    WorkerReady {
+        /// Which one.
+        worker: WorkerId,
+        /// Most blocks it can hold at once, at least 1.
+        capacity: u32,
     },
     /// A worker reported on a block.
     Reported {

@@ -25,6 +25,8 @@ pub(super) struct TaskFleet {
     pub(super) alive: u32,
     /// Those of them that were started by us.
     pub(super) launched: u32,
+    /// Those of them that were started by hand and have asked for nothing: perhaps they never will.
+    pub(super) silent: u32,
     /// Workers that can take a block, now or soon.
     pub(super) available: u32,
     /// Workers that hold nothing, in the order in which they became idle; checked when taken.
@@ -47,6 +49,7 @@ impl TaskFleet {
             max_workers,
             alive: 0,
             launched: 0,
+            silent: 0,
             available: 0,
             line: VecDeque::new(),
             deaths_in_row: 0,
@@ -75,11 +78,19 @@ impl TaskFleet {
         if let Some(from) = from {
             self.alive -= from.is_alive() as u32;
             self.launched -= (from.is_alive() && !external) as u32;
+            self.silent -= (from.is_silent() && external) as u32;
             self.available -= from.is_available() as u32;
         }
         self.alive += to.is_alive() as u32;
         self.launched += (to.is_alive() && !external) as u32;
+        self.silent += (to.is_silent() && external) as u32;
         self.available += to.is_available() as u32;
+    }
+
+    /// Workers of which it can be expected that they will process blocks.
+    #[inline]
+    pub(super) const fn counted_on(&self) -> u32 {
+        self.alive - self.silent
     }
 
     /// Whether there are more workers than there may be.

@@ -48,6 +48,8 @@ impl Scheduler {
         );
         let launched = theirs().filter(|worker| worker.phase.is_alive() && !worker.external).count();
         assert_eq!(launched, fleet.launched as usize, "{id}: launched");
+        let silent = theirs().filter(|worker| worker.phase.is_silent() && worker.external).count();
+        assert_eq!(silent, fleet.silent as usize, "{id}: silent");
         assert_eq!(
             theirs().filter(|worker| worker.phase.is_available()).count(),
             fleet.available as usize,

@@ -31,9 +31,9 @@ impl Scheduler {
             self.fleet.task_mut(task).count_phase(None, Phase::Launching, true);
             Worker { external: true, detached: true, ..Worker::launching(task, self.now) }
         });
-        worker.capacity = capacity.max(1);
+        worker.capacity = capacity;
         let is_new = worker.phase == Phase::Launching;
-        self.set_phase(id, Phase::Connected);
+        self.set_phase(id, if capacity == 0 { Phase::Registered } else { Phase::Connected });
         self.fleet.task_mut(task).never_connected_in_row = 0;
         match self.frontier.task_mut(task).state.running() {
             Some(counters) => counters.workers_connected += u64::from(is_new),
@@ -46,8 +46,19 @@ impl Scheduler {
         self.frontier.touch(task);
     }
 
+    pub(super) fn on_ready(&mut self, id: WorkerId, capacity: u32) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        if !matches!(worker.phase, Phase::Registered | Phase::Connected) {
+            return;
+        }
+        worker.capacity = capacity.max(1);
+        self.set_phase(id, Phase::Connected);
+        self.join_line(id);
+        self.touch_task_of(id);
+    }
+
     pub(super) fn on_draining(&mut self, id: WorkerId) {
-        if self.workers.get(&id).is_some_and(Worker::takes_blocks) {
+        if self.workers.get(&id).is_some_and(|worker| worker.phase.is_connected()) {
             self.set_phase(id, Phase::Draining);
             self.touch_task_of(id);
         }
@@ -59,7 +70,9 @@ impl Scheduler {
         let detached = worker.detached;
         match phase {
             // One that was started by hand and holds nothing has just left.
-            Phase::Connected | Phase::Draining | Phase::Dismissed if external && is_idle => self.forget(id),
+            phase if external && is_idle && (phase.is_connected() || phase == Phase::Dismissed) => {
+                self.forget(id);
+            }
             // So has one that said so, or was told to, if the end of its process will not be told.
             Phase::Draining | Phase::Dismissed if detached && is_idle => self.forget(id),
             Phase::Draining if is_idle => {
@@ -68,7 +81,7 @@ impl Scheduler {
                 self.watch(id);
                 self.touch_task_of(id);
             }
-            Phase::Connected | Phase::Draining => {
+            Phase::Registered | Phase::Connected | Phase::Draining => {
                 self.set_phase(id, Phase::Disconnected { since: self.now });
                 self.watch(id);
                 self.touch_task_of(id);
@@ -85,7 +98,7 @@ impl Scheduler {
         let Some(worker) = self.workers.get(&id) else { return };
         match worker.phase {
             Phase::Launching => self.note_never_connected(id, &describe(exit)),
-            Phase::Connected | Phase::Draining | Phase::Disconnected { .. } => {
+            Phase::Registered | Phase::Connected | Phase::Draining | Phase::Disconnected { .. } => {
                 let left_in_order = exit.clean
                     && worker.leases.is_empty()
                     && (worker.completed > 0 || worker.phase == Phase::Draining);
@@ -111,7 +124,7 @@ impl Scheduler {
                 worker.launched_at = now;
                 self.watch(id);
             }
-            Phase::Connected | Phase::Draining => worker.detached = true,
+            Phase::Registered | Phase::Connected | Phase::Draining => worker.detached = true,
             // It stayed until its worker had ended.
             Phase::Disconnected { .. } | Phase::Left { .. } | Phase::Dismissed | Phase::Gone => {
                 self.on_exited(id, exit, actions);

@@ -49,7 +49,7 @@ use deadlines::Deadlines;
 use fleet::Fleet;
 use frontier::Frontier;
 use report::ErrorLog;
-use worker::{Phase, Worker};
+use worker::Worker;
 
 /// What holds for a whole run.
 #[derive(Clone, Debug)]
@@ -149,6 +149,7 @@ impl Scheduler {
             Event::WorkerConnected { worker, task, capacity, external } => {
                 self.on_connected(worker, task, capacity, external, actions);
             }
+            Event::WorkerReady { worker, capacity } => self.on_ready(worker, capacity),
             Event::Returned { worker, blocks } => self.on_returned(worker, &blocks),
             Event::WorkerDraining { worker } => self.on_draining(worker),
             Event::WorkerDisconnected { worker } => self.on_disconnected(worker),
@@ -203,7 +204,7 @@ impl Scheduler {
             worker: *id,
             task: worker.task,
             external: worker.external,
-            connected: matches!(worker.phase, Phase::Connected | Phase::Draining),
+            connected: worker.phase.is_connected(),
             current: worker.leases.iter().next().map(|lease| (lease.block, worker.leases.started)),
             held: worker.leases.len(),
             completed: worker.completed,

@@ -13,7 +13,7 @@ impl Scheduler {
             let most = self.frontier.pipeline().task(id).options().retry.max_worker_restarts;
             let fleet = self.fleet.task(id);
             if fleet.is_stopped(most) {
-                if fleet.alive == 0 {
+                if fleet.counted_on() == 0 {
                     self.abandon(id, actions);
                 }
                 return;
@@ -36,9 +36,10 @@ impl Scheduler {
     fn wants_worker(&self, id: TaskId) -> bool {
         let (blocks, fleet) = (self.frontier.task(id), self.fleet.task(id));
         let TaskState::Running(counters) = &blocks.state else { return false };
-        u64::from(fleet.alive) < blocks.grantable() + counters.leased
+        let counted_on = fleet.counted_on();
+        u64::from(counted_on) < blocks.grantable() + counters.leased
             && fleet.launched < fleet.max_workers
-            && (blocks.grantable() > 0 || fleet.alive == 0)
+            && (blocks.grantable() > 0 || counted_on == 0)
     }
 
     fn launch(&mut self, id: TaskId, actions: &mut Vec<Action>) -> bool {

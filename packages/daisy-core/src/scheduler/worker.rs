@@ -13,6 +13,8 @@ use crate::ids::TaskId;
 pub(super) enum Phase {
     /// Asked for; it has not connected yet.
     Launching,
+    /// Connected, but it has not asked for a block: what it is given might lie there for ever.
+    Registered,
     /// It can be given blocks.
     Connected,
     /// It finishes what it runs and takes no more.
@@ -30,7 +32,17 @@ pub(super) enum Phase {
 impl Phase {
     /// Whether a worker in it may still process blocks, now or later.
     pub(super) const fn is_alive(self) -> bool {
-        matches!(self, Self::Launching | Self::Connected | Self::Draining | Self::Disconnected { .. })
+        self.is_connected() || matches!(self, Self::Launching | Self::Disconnected { .. })
+    }
+
+    /// Whether a worker in it has a connection, and is not on its way out.
+    pub(super) const fn is_connected(self) -> bool {
+        matches!(self, Self::Registered | Self::Connected | Self::Draining)
+    }
+
+    /// Whether a worker in it has asked for nothing.
+    pub(super) const fn is_silent(self) -> bool {
+        matches!(self, Self::Registered)
     }
 
     /// Whether a worker in it can take a block, now or soon.
@@ -93,7 +105,7 @@ impl Worker {
             Phase::Disconnected { since } | Phase::Left { since } => {
                 Some((since + settings.reconnect_grace, KillReason::ConnectionLost))
             }
-            Phase::Connected | Phase::Draining | Phase::Dismissed | Phase::Gone => None,
+            Phase::Registered | Phase::Connected | Phase::Draining | Phase::Dismissed | Phase::Gone => None,
         };
         let late = timeout
             .filter(|_| !self.leases.is_empty())

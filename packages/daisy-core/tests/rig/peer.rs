@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,7 +21,10 @@ pub struct Peer {
 
 impl Peer {
     pub fn connect(run: &Run) -> Self {
-        let stream = TcpStream::connect(&run.addresses()[0]).unwrap();
+        Self::over(TcpStream::connect(&run.addresses()[0]).unwrap())
+    }
+
+    pub fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Self { stream, frames: FrameBuffer::new(MAX_FRAME) }
     }
@@ -69,11 +73,20 @@ impl Peer {
         self.send(&WorkerMessage::Register { task, incarnation, capacity, held });
     }
 
-    /// A registered peer.
+    /// A registered peer that takes blocks.
     pub fn join(run: &Run, task: &str, worker: Option<WorkerId>) -> (Self, Welcome) {
+        Self::join_with(run, task, worker, 4)
+    }
+
+    /// A registered peer that has not asked for blocks.
+    pub fn join_silent(run: &Run, task: &str, worker: Option<WorkerId>) -> (Self, Welcome) {
+        Self::join_with(run, task, worker, 0)
+    }
+
+    fn join_with(run: &Run, task: &str, worker: Option<WorkerId>, capacity: u32) -> (Self, Welcome) {
         let mut peer = Self::connect(run);
         peer.shake_hands(run, worker);
-        peer.register(task, 1, 4, Vec::new());
+        peer.register(task, 1, capacity, Vec::new());
         match peer.receive() {
             Some(ServerMessage::Welcome { welcome, .. }) => (peer, *welcome),
             other => panic!("not welcome: {other:?}"),
@@ -108,6 +121,8 @@ pub fn success(grant: Grant) -> Report {
 /// Passes bytes between workers and a server; every connection can be cut at once.
 pub struct Wire {
     pub address: String,
+    /// Bytes that workers have sent to the server.
+    pub sent: Arc<AtomicU64>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
 
@@ -117,16 +132,18 @@ impl Wire {
         let (address, server) = (listener.local_addr().unwrap().to_string(), run.addresses()[0].clone());
         let open: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let opened = Arc::clone(&open);
+        let sent: Arc<AtomicU64> = Arc::default();
+        let counted = Arc::clone(&sent);
         std::thread::spawn(move || {
             for worker in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(&server) else { continue };
                 let both = [worker.try_clone().unwrap(), server.try_clone().unwrap()];
                 opened.lock().unwrap().extend(both);
-                pass(worker.try_clone().unwrap(), server.try_clone().unwrap());
-                pass(server, worker);
+                pass(worker.try_clone().unwrap(), server.try_clone().unwrap(), Arc::clone(&counted));
+                pass(server, worker, Arc::default());
             }
         });
-        Self { address, open }
+        Self { address, sent, open }
     }
 
     /// Cuts every connection, losing what is under way.
@@ -137,9 +154,15 @@ impl Wire {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+fn pass(mut from: TcpStream, mut to: TcpStream, count: Arc<AtomicU64>) {
     std::thread::spawn(move || {
-        std::io::copy(&mut from, &mut to).ok();
+        let mut bytes = [0; 1 << 14];
+        while let Ok(length @ 1..) = from.read(&mut bytes) {
+            count.fetch_add(length as u64, Ordering::Relaxed);
+            if to.write_all(&bytes[..length]).is_err() {
+                break;
+            }
+        }
         to.shutdown(Shutdown::Write).ok();
     });
 }

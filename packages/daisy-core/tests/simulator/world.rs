@@ -36,6 +36,7 @@ fn note(now: Now, text: impl FnOnce() -> String) {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Connects(WorkerId),
+    Asks(WorkerId),
     Finishes(WorkerId, BlockRef, u32),
     Dies(WorkerId),
     IsCut(WorkerId),
@@ -55,6 +56,8 @@ struct SimWorker {
     /// It has connected once.
     came: bool,
     connected: bool,
+    /// Whether it has asked for blocks.
+    ready: bool,
     external: bool,
     /// Nobody tells of its end.
     detached: bool,
@@ -274,7 +277,7 @@ impl World {
         self.grants += 1;
         let worker = self.workers.get_mut(&id).expect("a grant goes to a worker that is there");
         assert!(
-            worker.connected && !worker.draining && !worker.dismissed,
+            worker.connected && worker.ready && !worker.draining && !worker.dismissed,
             "a grant to {id}, which takes none"
         );
         assert_eq!(worker.task, block.task.0);
@@ -328,6 +331,7 @@ impl World {
     fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Connects(id) => self.connect(id),
+            Happening::Asks(id) => self.ask(id),
             Happening::Finishes(id, block, attempt) => self.finish(id, block, attempt),
             Happening::Dies(id) => self.die(id, false),
             Happening::IsCut(id) => self.cut(id),
@@ -360,8 +364,22 @@ impl World {
     fn connect(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.dismissed) else { return };
         (worker.came, worker.connected) = (true, true);
-        let (task, external) = (TaskId(worker.task), worker.external);
-        self.tell(Event::WorkerConnected { worker: id, task, capacity: 16, external });
+        worker.ready = self.rng.bool();
+        let (task, external, ready) = (TaskId(worker.task), worker.external, worker.ready);
+        // One that was started by hand may never ask for a block, and hold up nobody.
+        let never_asks = external && self.rng.bool();
+        if !ready && !never_asks {
+            self.later(2.0, Happening::Asks(id));
+        }
+        self.tell(Event::WorkerConnected { worker: id, task, capacity: capacity(ready), external });
+    }
+
+    fn ask(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.dismissed) else { return };
+        worker.ready = true;
+        if worker.connected {
+            self.tell(Event::WorkerReady { worker: id, capacity: 16 });
+        }
     }
 
     fn finish(&mut self, id: WorkerId, block: BlockRef, attempt: u32) {
@@ -434,9 +452,9 @@ impl World {
         let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.dismissed) else { return };
         worker.connected = true;
         worker.draining = false;
-        let (task, external) = (TaskId(worker.task), worker.external);
+        let (task, external, ready) = (TaskId(worker.task), worker.external, worker.ready);
         let unsent = std::mem::take(&mut worker.unsent);
-        self.tell(Event::WorkerConnected { worker: id, task, capacity: 16, external });
+        self.tell(Event::WorkerConnected { worker: id, task, capacity: capacity(ready), external });
         for report in unsent {
             self.tell(report);
         }
@@ -489,4 +507,9 @@ fn exit(clean: bool) -> WorkerExit {
 fn is_one_of(seed: u64, block: BlockRef, share: f64) -> bool {
     let key = seed ^ block.index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(block.task.0) << 48;
     fastrand::Rng::with_seed(key).f64() < share
+}
+
+/// What a worker says that it can hold when it connects.
+fn capacity(ready: bool) -> u32 {
+    if ready { 16 } else { 0 }
 }

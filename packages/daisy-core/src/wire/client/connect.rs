@@ -151,15 +151,15 @@ fn unexpected(got: ServerMessage, expected: &'static str) -> Error {
 }
 
 impl Proven {
-    /// Names the connection. `held` is empty but after a lost connection.
+    /// Names the connection; no blocks come before they are asked for. `held` is empty but after a lost connection.
     pub(super) fn register(
         mut self,
         config: &WorkerConfig,
         incarnation: [u8; 16],
         held: Vec<Grant>,
     ) -> Result<Registered> {
-        let (task, capacity) = (config.task.clone(), config.capacity.max(1));
-        self.send(&WorkerMessage::Register { task, incarnation, capacity, held })?;
+        let task = config.task.clone();
+        self.send(&WorkerMessage::Register { task, incarnation, capacity: 0, held })?;
         match self.receive()? {
             ServerMessage::Welcome { reports_seen, welcome } => {
                 self.stream.limit_reads(None)?;

@@ -122,7 +122,7 @@ impl WorkerClient {
         }
     }
 
-    /// Takes a block that is here already; never waits and never fails.
+    /// Takes a block that is here already; never waits and never fails, and has the server send none.
     #[inline]
     #[must_use]
     pub fn try_acquire(&self) -> Option<Grant> {
@@ -136,6 +136,11 @@ impl WorkerClient {
     pub fn acquire_timeout(&self, wait: Duration) -> Result<Acquired> {
         let until = Instant::now() + wait;
         let mut state = self.shared.lock();
+        if state.ask() {
+            drop(state);
+            self.shared.ask();
+            state = self.shared.lock();
+        }
         loop {
             if let Some(grant) = state.start_next() {
                 return Ok(Acquired::Grant(grant));
@@ -144,6 +149,9 @@ impl WorkerClient {
                 None => {}
                 Some(End::Gone(error)) => return Err(error.to_error()),
                 Some(_) => return Ok(Acquired::Ended),
+            }
+            if state.is_draining() {
+                return Ok(Acquired::Ended);
             }
             if state.can_send() {
                 drop(state);

@@ -138,9 +138,19 @@ impl Shared {
         stream.write_all(&out).inspect_err(|_| stream.end())
     }
 
+    /// Has the server send blocks. Before the first of them is asked for it sends none: a worker that dies while it
+    /// gets ready must not cost a block an attempt.
+    pub(super) fn ask(&self) {
+        // If there is no connection, the next one begins with it.
+        self.send(&WorkerMessage::Ready { capacity: self.config.capacity.max(1) }).ok();
+    }
+
     /// After a lost connection: says again what the server may not have heard.
     pub(super) fn resume(&self) {
         self.flush();
+        if self.lock().wants_blocks() {
+            self.ask();
+        }
         if self.lock().is_draining() {
             self.send(&WorkerMessage::Draining).ok();
         }

@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) link: Link,
     /// When the server was last heard.
     pub(super) heard_at: Instant,
+    /// Whether this worker has asked for blocks: it has acquired, or tried to.
+    is_ready: bool,
     is_draining: bool,
     /// Whether blocks were given back in the middle of their processing.
     gave_back: bool,
@@ -82,6 +84,7 @@ impl State {
             flush_at: None,
             link: Link::Up(stream),
             heard_at: Instant::now(),
+            is_ready: false,
             is_draining: false,
             gave_back: false,
             mean_duration: None,
@@ -197,6 +200,16 @@ impl State {
     /// Whether blocks were given back in the middle of their processing.
     pub(super) const fn gave_back(&self) -> bool {
         self.gave_back
+    }
+
+    /// Notes that blocks are asked for; whether that is new.
+    pub(super) fn ask(&mut self) -> bool {
+        !self.is_draining && !std::mem::replace(&mut self.is_ready, true)
+    }
+
+    /// Whether blocks were asked for and are still wanted.
+    pub(super) const fn wants_blocks(&self) -> bool {
+        self.is_ready && !self.is_draining
     }
 
     pub(super) const fn is_draining(&self) -> bool {

@@ -34,7 +34,7 @@ pub enum WorkerMessage {
         task: String,
         /// Random bytes chosen once per worker: only who repeats them may take up a lost connection.
         incarnation: [u8; 16],
-        /// Most blocks that it can hold.
+        /// Most blocks that it can hold; 0: none before it is [`WorkerMessage::Ready`].
         capacity: u32,
         /// Blocks that it holds or has reported without an answer, after a lost connection.
         held: Vec<Grant>,
@@ -49,6 +49,11 @@ pub enum WorkerMessage {
     Heartbeat,
     /// Nothing follows; every block that was started has been reported on: `[8]`.
     Goodbye,
+    /// Blocks, please: `[9, capacity]`.
+    Ready {
+        /// Most blocks that it can hold.
+        capacity: u32,
+    },
 }
 
 /// How one block went: `[index, attempt, nanoseconds]`, or with `error or nil` and `measurement or nil` behind.
@@ -100,6 +105,11 @@ impl WorkerMessage {
             Self::Draining => pack_bare(6, out),
             Self::Heartbeat => pack_bare(7, out),
             Self::Goodbye => pack_bare(8, out),
+            Self::Ready { capacity } => {
+                out.array(2);
+                out.uint(9);
+                out.uint(u64::from(*capacity));
+            }
         }
     }
 
@@ -145,6 +155,7 @@ impl WorkerMessage {
             (6, 1) => Self::Draining,
             (7, 1) => Self::Heartbeat,
             (8, 1) => Self::Goodbye,
+            (9, 2) => Self::Ready { capacity: input.small("capacity")? },
             _ => return Err(wrong("message", "a known type with its number of elements")),
         };
         input.end()?;
