@@ -17,6 +17,7 @@ import os, sys, time
 
 def process(block):
     open(f"pid-{os.getpid()}", "w").close()
+    open(f"parent-{os.getppid()}", "w").close()
     time.sleep(600)
 
 if __name__ == "__main__":
@@ -86,11 +87,20 @@ def test_ctrl_c_without_processes(tmp_path: Path, options: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_do_not_outlive_their_driver(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_workers_do_not_outlive_their_driver(
+    tmp_path: Path, number: signal.Signals, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the process that they were forked from."""
+    monkeypatch.setenv("DAISY_WORKER_START", way)
     process = begin(tmp_path, "{}")
+    parents = [int(path.name.removeprefix("parent-")) for path in tmp_path.glob("parent-*")]
+    if way == "spawn":
+        assert parents == [process.pid]
     os.kill(process.pid, number)
     process.communicate(timeout=20)
-    wait_until(lambda: not any(is_alive(pid) for pid in worker_pids(tmp_path)), seconds=3)
+    theirs = worker_pids(tmp_path) + parents
+    wait_until(lambda: not any(is_alive(pid) for pid in theirs), seconds=3)
 
 
 def test_ctrl_c_twice_is_immediate(tmp_path: Path) -> None:

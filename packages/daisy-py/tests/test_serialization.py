@@ -184,7 +184,8 @@ def test_a_script_with_locks_and_no_guard_runs_once(tmp_path: Path) -> None:
     done = run_script(tmp_path, UNGUARDED)
     assert "succeeded: t: 6/6" in done.stdout
     assert (tmp_path / "after").read_text() == "x"
-    assert len((tmp_path / "imports").read_text()) <= 3
+    # The driver, the process that workers would be forked from if no file were open, two workers.
+    assert len((tmp_path / "imports").read_text()) <= 4
 
 
 def test_a_script_with_a_guard(tmp_path: Path) -> None:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 
-from daisy import _core
+from daisy import _core, _fork
 from daisy._settings import CAPACITY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from daisy._context import Context
 
-# A child that is forked inside a block must not speak for the worker.
-os.register_at_fork(after_in_child=_core.note_fork)
+
+def _note_fork() -> None:
+    """A child that is forked inside a block must not speak for the worker."""
+    if not _fork.makes_workers:
+        _core.note_fork()
+
+
+os.register_at_fork(after_in_child=_note_fork)
 
 
 def connect(

@@ -7,6 +7,7 @@ import os
 import threading
 from binascii import a2b_base64, b2a_base64
 
+from daisy import _fork
 from daisy._settings import CONTEXT_VARIABLE
 
 # typing takes long to import, and every worker imports this.
@@ -189,6 +190,7 @@ class Context:
         if own is not None:
             return own
         if CONTEXT_VARIABLE not in os.environ:
+            _fork.asked_who_it_is = True
             raise KeyError(
                 f"{CONTEXT_VARIABLE} not found: this process was not started as a worker of a run"
             )

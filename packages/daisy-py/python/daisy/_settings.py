@@ -23,6 +23,10 @@ CONNECT_TIMEOUT_VARIABLE: Final = "DAISY_CONNECT_TIMEOUT"
 RECONNECT_GRACE_VARIABLE: Final = "DAISY_RECONNECT_GRACE"
 """Environment variable with the seconds that a worker whose connection is lost may take to come back (30)."""
 
+START_VARIABLE: Final = "DAISY_WORKER_START"
+"""Environment variable that says how local workers start: ``fork`` (the default on Linux) copies one clean process that
+has imported what the tasks need, wherever that is safe; ``spawn`` starts an interpreter for each."""
+
 ERROR_LINES: Final = 50
 """Most lines of an error text that travel; the whole of it is in the worker's log."""
 
@@ -60,3 +64,15 @@ def seconds_from_environment(variable: str, default: float) -> float:
     if not 0 < seconds < 1e9:
         raise ValueError(f"{variable} is a number of seconds above 0; got {text!r}")
     return seconds
+
+
+def may_fork_workers() -> bool:
+    """Whether the user lets workers be forked from a process that is made for it.
+
+    Raises:
+        ValueError: If the setting is not one of those there are.
+    """
+    text = os.environ.get(START_VARIABLE, "fork")
+    if text not in ("fork", "spawn"):
+        raise ValueError(f"{START_VARIABLE} is 'fork' or 'spawn'; got {text!r}")
+    return text == "fork"

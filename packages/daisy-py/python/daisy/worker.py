@@ -43,22 +43,33 @@ def main(header: dict[str, Any]) -> None:
     parent = header["parent"] or (os.getppid() if PARENT_VARIABLE in os.environ else 0)
     if parent and not _core.end_with_parent(parent):
         os._exit(1)  # the driver ended before we could be told of it
-    _settle_streams()
+    settle_streams()
     # Ctrl-C is for the driver. A handler and not SIG_IGN, which programs started from here would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
-    _configure_logging(header.get("logging"))
+    configure_logging(header.get("logging"))
     from daisy import _payload
+
+    work(lambda: _payload.loads(header["payload"]), has_driver=bool(header["parent"]))
+
+
+def work(load: Callable[[], Any], *, has_driver: bool) -> None:
+    """Be the worker that the environment says.
+
+    Args:
+        load: Returns the function of the task.
+        has_driver: Whether a driver on this machine started it, and sees how it ends.
+    """
     from daisy._context import Context
 
     context = Context.from_env()
-    if not header["parent"] and not os.path.exists(context["token_file"]):
+    if not has_driver and not os.path.exists(context["token_file"]):
         print("daisy: the run has ended: there is nothing to do", file=sys.stderr)
         return
-    function = _payload.loads(header["payload"])
+    function = load()
     try:
         run_function(function, context, owns_process=True)
     except (AddressError, ConnectionLost, RefusedError) as error:
-        if header["parent"]:
+        if has_driver:
             raise
         # A job that started after its run was over is no failure. The driver, if there is one, knows better.
         print(f"daisy: the run cannot be reached: {error}", file=sys.stderr)
@@ -150,7 +161,7 @@ def _end_fork(error: BaseException | None) -> None:
     os._exit(code)
 
 
-def _settle_streams() -> None:
+def settle_streams() -> None:
     """Give up the pipe that the payload came through, and write lines as they are printed."""
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -160,7 +171,7 @@ def _settle_streams() -> None:
             reconfigure(line_buffering=True, errors="backslashreplace")
 
 
-def _configure_logging(settings: dict[str, Any] | None) -> None:
+def configure_logging(settings: dict[str, Any] | None) -> None:
     """Send log records to the worker's error output if the driver shows any."""
     if settings is None:
         return

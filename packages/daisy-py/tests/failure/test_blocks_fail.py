@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,10 @@ def test_a_retry_goes_to_another_worker_where_there_is_one(tmp_path: Path) -> No
         # The first process to take the name is the one on which nothing works.
         with contextlib.suppress(FileNotFoundError):
             os.rename(tmp_path / "bad", tmp_path / f"bad-{os.getpid()}")
+        (tmp_path / f"here-{os.getpid()}").touch()
         if (tmp_path / f"bad-{os.getpid()}").exists():
+            while len(list(tmp_path.glob("here-*"))) < 2:
+                threading.Event().wait(0.01)  # the other one is still starting
             raise RuntimeError("this node is broken")
 
     result = run(blocks(30, process, max_retries=2, max_workers=2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from typing import IO
@@ -14,12 +13,13 @@ class Console:
     def __init__(self) -> None:
         self._threads: list[threading.Thread] = []
 
-    def tee(self, process: subprocess.Popen[bytes], files: tuple[IO[bytes], IO[bytes]]) -> None:
+    def tee(
+        self,
+        sources: tuple[IO[bytes] | None, IO[bytes] | None],
+        files: tuple[IO[bytes], IO[bytes]],
+    ) -> None:
         """Copy both outputs of a process until it closes them."""
-        for source, file, name in (
-            (process.stdout, files[0], "stdout"),
-            (process.stderr, files[1], "stderr"),
-        ):
+        for source, file, name in zip(sources, files, ("stdout", "stderr"), strict=True):
             if source is not None:
                 thread = threading.Thread(
                     target=_copy, args=(source, file, name), name="daisy-console", daemon=True

@@ -1,4 +1,4 @@
-"""Workers as processes of this machine: a fresh interpreter each, never a fork of the driver."""
+"""Workers as processes of this machine: fresh interpreters, or forks of one; never forks of the driver."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import IO
 
 from daisy._errors import LauncherError
-from daisy._settings import CONTEXT_VARIABLE
+from daisy._settings import CONTEXT_VARIABLE, may_fork_workers
 from daisy.launchers._console import Console
+from daisy.launchers._factories import Factories
+from daisy.launchers._factory import Fork
 from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
 from daisy.logging import logger
 
@@ -23,9 +25,36 @@ _PIPE_BYTES = 60_000
 """What a pipe takes without a reader."""
 
 
+class _Interpreter:
+    """A worker that is an interpreter of its own."""
+
+    is_refused = False
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def poll(self) -> int | None:
+        """Its exit code, or None."""
+        return self._process.poll()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Signal it and what it started; it leads a process group of its own."""
+        if self._process.returncode is not None:
+            return
+        # The group may be gone although the process was not waited for.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        self._process.wait()
+
+
 @dataclass
 class _Worker:
-    process: subprocess.Popen[bytes]
+    process: _Interpreter | Fork
+    context: str
+    spec: WorkerSpec
     log: Path | None
     log_begin: int
     cancelled: bool = False
@@ -33,25 +62,32 @@ class _Worker:
 
 
 class ProcessLauncher:
-    """Starts workers with ``subprocess``, each in a process group of its own."""
+    """Starts each worker as a process that leads a group of its own.
+
+    Where it is safe they are forked from a process that is made for it; otherwise each is a fresh interpreter.
+    """
 
     name = "process"
     caps = Caps()
 
     def __init__(self) -> None:
         self._workers: dict[str, _Worker] = {}
+        self._factories = Factories()
         self._console = Console()
         self._log_warned = False
 
     def open(self, run: RunContext) -> None:
-        """Nothing to get ready."""
+        """Look at the setting, so that a wrong one is an error before anything starts."""
+        self._factories.are_allowed = may_fork_workers()
 
     def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
         """Start ``n`` interpreters."""
         handles: list[Handle] = []
         for worker, context in list(zip(spec.workers, spec.contexts, strict=True))[:n]:
             try:
-                started = self._start(worker, context, spec)
+                started, called = self._start(worker, context, spec)
+            except BlockingIOError:
+                break  # so many are starting that the others have to be asked for again
             except OSError as error:
                 if handles:
                     break
@@ -60,34 +96,45 @@ class ProcessLauncher:
                     retryable=True,
                 ) from error
             self._workers[str(worker)] = started
-            handles.append(Handle(self.name, str(worker), str(started.process.pid)))
+            handles.append(Handle(self.name, str(worker), called))
         return handles
 
-    def _start(self, worker: int, context: str, spec: WorkerSpec) -> _Worker:
-        env = {**os.environ, **spec.env, **spec.secret_env, CONTEXT_VARIABLE: context}
+    def _start(
+        self, worker: int, context: str, spec: WorkerSpec, *, may_fork: bool = True
+    ) -> tuple[_Worker, str]:
+        """Start a worker; returns it and what its process is called."""
+        env = {**os.environ, **spec.env, **spec.secret_env}
+        factory = self._factories.get(spec, env) if may_fork else None
         with contextlib.ExitStack() as opened:
             files, log = self._open_logs(worker, spec, opened)
             # Logs are appended to: what an earlier run wrote is not this worker's last word.
             log_begin = files[1].tell() if files else 0
-            piped = subprocess.PIPE if files is None or spec.log_mode == "both" else None
-            if spec.log_mode == "console" and files is None:
-                piped = None
-            process = subprocess.Popen(
-                [*spec.argv, f"worker-{worker}", spec.task_id],
-                stdin=subprocess.PIPE,
-                stdout=files[0] if files and piped is None else piped,
-                stderr=files[1] if files and piped is None else piped,
-                env=env,
-                cwd=spec.cwd or None,
-                # Ctrl-C in a terminal is for the driver, which ends its workers; and what a worker
-                # starts is ended with it.
-                process_group=0,
-            )
-            if piped is not None and files is not None:
-                self._console.tee(process, files)
+            is_piped = spec.log_mode == "both" and files is not None
+            sources, outputs = _pipes(opened) if is_piped else (None, files)
+            process: _Interpreter | Fork
+            if factory is not None and (numbers := _numbers(outputs)) is not None:
+                process = factory.start(worker, spec.task_id, context, spec.payload, numbers)
+                called = f"fork {worker} of {factory.pid}"
+            else:
+                started = subprocess.Popen(
+                    [*spec.argv, f"worker-{worker}", spec.task_id],
+                    stdin=subprocess.PIPE,
+                    stdout=outputs[0] if outputs else None,
+                    stderr=outputs[1] if outputs else None,
+                    env={**env, CONTEXT_VARIABLE: context},
+                    cwd=spec.cwd or None,
+                    # Ctrl-C in a terminal is for the driver, which ends its workers; and what a worker
+                    # starts is ended with it.
+                    process_group=0,
+                )
+                _feed(started, spec.payload)
+                process, called = _Interpreter(started), str(started.pid)
+            if sources is not None and files is not None:
+                self._console.tee(sources, files)
                 opened.pop_all()
-        _feed(process, spec.payload)
-        return _Worker(process, log, log_begin)
+                for output in outputs or ():
+                    output.close()
+        return _Worker(process, context, spec, log, log_begin), called
 
     def _open_logs(
         self, worker: int, spec: WorkerSpec, opened: contextlib.ExitStack
@@ -110,22 +157,28 @@ class ProcessLauncher:
 
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
         """Look at the processes; kills those whose notice is over."""
-        now = time.monotonic()
-        states = {}
-        for handle in handles:
-            worker = self._workers.get(handle.launch_id)
-            if worker is None:
-                states[handle] = Status(State.LOST, "it is not known")
-                continue
-            code = worker.process.poll()
-            if code is None:
-                if worker.kill_at is not None and now >= worker.kill_at:
-                    _signal(worker.process, signal.SIGKILL)
-                states[handle] = Status(State.RUNNING)
-                continue
-            state = State.CANCELLED if worker.cancelled else State.FAILED if code else State.EXITED
-            states[handle] = Status(state, reason_of(code), code)
-        return states
+        self._factories.hear()
+        return {handle: self._status(handle) for handle in handles}
+
+    def _status(self, handle: Handle) -> Status:
+        worker = self._workers.get(handle.launch_id)
+        if worker is None:
+            return Status(State.LOST, "it is not known")
+        if worker.process.is_refused:
+            try:
+                again, _ = self._start(
+                    int(handle.launch_id), worker.context, worker.spec, may_fork=False
+                )
+            except OSError as error:
+                return Status(State.FAILED, f"it cannot be started: {error}")
+            worker.process = again.process
+        code = worker.process.poll()
+        if code is None:
+            if worker.kill_at is not None and time.monotonic() >= worker.kill_at:
+                worker.process.signal(signal.SIGKILL)
+            return Status(State.RUNNING)
+        state = State.CANCELLED if worker.cancelled else State.FAILED if code else State.EXITED
+        return Status(state, reason_of(code), code)
 
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
         """Ask the processes to end, and kill them after ``grace_s``."""
@@ -134,7 +187,7 @@ class ProcessLauncher:
             if worker is None or worker.process.poll() is not None:
                 continue
             worker.cancelled = True
-            _signal(worker.process, signal.SIGTERM if grace_s > 0 else signal.SIGKILL)
+            worker.process.signal(signal.SIGTERM if grace_s > 0 else signal.SIGKILL)
             worker.kill_at = time.monotonic() + grace_s
 
     def log_tail(self, handle: Handle, n: int = 50) -> str:
@@ -146,19 +199,47 @@ class ProcessLauncher:
 
     def forget(self, handle: Handle) -> None:
         """A worker that ended will not be asked for again."""
-        worker = self._workers.pop(handle.launch_id, None)
-        if worker is not None and worker.process.stdin is not None:
-            with contextlib.suppress(OSError):
-                worker.process.stdin.close()
+        self._workers.pop(handle.launch_id, None)
 
     def close(self, cancel: bool = True) -> None:
         """Kill what is left."""
-        if cancel:
-            for worker in self._workers.values():
-                _signal(worker.process, signal.SIGKILL)
-        for worker in self._workers.values():
-            worker.process.wait()
+        left = [worker.process for worker in self._workers.values()]
+        for process in left:
+            if cancel:
+                process.signal(signal.SIGKILL)
+        for process in left:
+            if isinstance(process, _Interpreter):
+                process.wait()
+        self._factories.close()
         self._console.close()
+
+
+def _pipes(
+    opened: contextlib.ExitStack,
+) -> tuple[tuple[IO[bytes], IO[bytes]], tuple[IO[bytes], IO[bytes]]]:
+    """Ends to read the outputs of a process from, and ends for the process to write to."""
+    pairs = []
+    for _ in range(2):
+        reader, writer = os.pipe()
+        pairs.append(
+            (
+                opened.enter_context(open(reader, "rb")),
+                opened.enter_context(open(writer, "wb", buffering=0)),
+            )
+        )
+    return (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1])
+
+
+def _numbers(outputs: tuple[IO[bytes], IO[bytes]] | None) -> tuple[int, int] | None:
+    """File descriptors to hand to a fork; None if this process has no console that it could share."""
+    if outputs is not None:
+        return outputs[0].fileno(), outputs[1].fileno()
+    try:
+        os.fstat(1)
+        os.fstat(2)
+    except OSError:
+        return None
+    return 1, 2
 
 
 def reason_of(code: int) -> str:
@@ -181,15 +262,6 @@ def tail_of(path: Path, lines: int, begin: int = 0, most_bytes: int = 8192) -> s
     except OSError:
         return ""
     return "\n".join(text.splitlines()[-lines:])
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal a worker and what it started; it leads a process group of its own."""
-    if process.returncode is not None:
-        return
-    # The group may be gone although the process was not waited for.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 def _feed(process: subprocess.Popen[bytes], payload: bytes) -> None:
