@@ -1,4 +1,4 @@
-"""A worker without daisy: sockets and msgpack only.
+"""A worker without daisy: sockets, TLS and msgpack only.
 
 It speaks docs/design/PROTOCOL.md and shows what a worker in another language has to do. This one keeps
 its connection for as long as it lives and does not come back if it is cut; the heartbeat has a thread
@@ -25,6 +25,7 @@ import json
 import math
 import os
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -57,12 +58,49 @@ Box = tuple[list[int], list[int]]
 """Begin and end, per axis."""
 
 
+@dataclass(frozen=True, repr=False)
+class Token:
+    """What is in a token file: the secret of a run, and the digest of its certificate if it speaks TLS."""
+
+    secret: bytes
+    certificate: bytes | None = None
+
+    @classmethod
+    def read(cls, path: str) -> Token:
+        """The token of a file."""
+        content = Path(path).read_bytes()
+        if len(content) == 32:
+            return cls(content)  # as the first version wrote it
+        title, *lines = content.decode().splitlines()
+        if title != "daisy-token 2":
+            raise ValueError(f"{path}: expected a token file of version 2, got {title!r}")
+        values = dict(line.split(" ", 1) for line in lines)
+        certificate = values.get("certificate-sha256")
+        digest = None if certificate is None else bytes.fromhex(certificate)
+        return cls(bytes.fromhex(values["secret"]), digest)
+
+
+def secure(plain: socket.socket, certificate: bytes) -> ssl.SSLSocket:
+    """TLS with the server of this certificate: its digest is checked, and nothing else that it says."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    secured = context.wrap_socket(plain)
+    got = hashlib.sha256(secured.getpeercert(binary_form=True) or b"").digest()
+    if not hmac.compare_digest(got, certificate):
+        raise ConnectionError("the server's certificate is not the one that the token file names")
+    return secured
+
+
 class Connection:
     """Frames over a socket: a big-endian length, then a MessagePack array."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, certificate: bytes | None) -> None:
         self.socket = socket.create_connection((host, port), timeout=5)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if certificate is not None:
+            self.socket = secure(self.socket, certificate)
         self._sending = threading.Lock()
 
     def send(self, *message: Any) -> None:
@@ -111,7 +149,7 @@ def expect(message: list[Any] | None, kind: int) -> list[Any]:
     return message[1:]
 
 
-def shake_hands(connection: Connection, token: bytes, worker: int | None) -> None:
+def shake_hands(connection: Connection, secret: bytes, worker: int | None) -> None:
     """Has both sides prove that they know the token."""
     own = os.urandom(32)
     connection.send(HELLO, "daisy", VERSION, own)
@@ -121,7 +159,7 @@ def shake_hands(connection: Connection, token: bytes, worker: int | None) -> Non
     said = own + server + struct.pack(">Q", NO_WORKER if worker is None else worker)
 
     def proof(role: bytes) -> bytes:
-        return hmac.digest(token, b"daisy/1 " + role + said, hashlib.sha256)
+        return hmac.digest(secret, b"daisy/1 " + role + said, hashlib.sha256)
 
     connection.send(PROOF, worker, proof(b"worker"))
     [answer] = expect(connection.receive(), SERVER_PROOF)
@@ -199,7 +237,7 @@ class Place:
     """Where the run is, and who this worker is in it."""
 
     address: str
-    token: bytes
+    token: Token
     task: str
     worker: int | None = None
 
@@ -209,7 +247,7 @@ class Place:
         values = json.loads(base64.urlsafe_b64decode(record.removeprefix("daisy1.")))
         return cls(
             address=values["addresses"].split(",")[0],
-            token=Path(values["token_file"]).read_bytes(),
+            token=Token.read(values["token_file"]),
             task=values["task_id"],
             worker=int(values["worker_id"]),
         )
@@ -217,8 +255,8 @@ class Place:
     def join(self) -> tuple[Connection, list[Any]]:
         """A registered connection, and what the server said to welcome it."""
         host, _, port = self.address.rpartition(":")
-        connection = Connection(host.strip("[]"), int(port))
-        shake_hands(connection, self.token, self.worker)
+        connection = Connection(host.strip("[]"), int(port), self.token.certificate)
+        shake_hands(connection, self.token.secret, self.worker)
         connection.send(REGISTER, self.task, os.urandom(16), 0, [])
         return connection, expect(connection.receive(), WELCOME)
 
@@ -257,7 +295,7 @@ def main() -> None:
     """Processes blocks of the run that the arguments or the environment name."""
     if len(sys.argv) == 4:
         address, token_file, task = sys.argv[1:]
-        place = Place(address, Path(token_file).read_bytes(), task)
+        place = Place(address, Token.read(token_file), task)
     elif "DAISY_CONTEXT" in os.environ:
         place = Place.from_context(os.environ["DAISY_CONTEXT"])
     else:

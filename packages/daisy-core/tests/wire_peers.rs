@@ -6,7 +6,6 @@ mod rig;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use daisy_core::ids::{TaskId, WorkerId};
@@ -15,36 +14,9 @@ use daisy_core::scheduler::Outcome;
 use daisy_core::wire::{
     Grant, PROTOCOL_VERSION, Refused, Role, ServerMessage, Token, Transcript, WorkerClient, WorkerMessage,
 };
+use rig::beside::beside_a_run;
 use rig::peer::{Peer, Wire};
 use rig::{Rig, Tally, Work, chain, exit, nothing, task, workers};
-
-/// Work that waits until it is opened.
-fn gated() -> (Arc<AtomicBool>, Work) {
-    let open = Arc::new(AtomicBool::new(false));
-    let opened = Arc::clone(&open);
-    let work = Arc::new(move |_, _| {
-        while !opened.load(Ordering::Relaxed) {
-            std::thread::park_timeout(Duration::from_millis(2));
-        }
-        Outcome::Succeeded
-    });
-    (open, work)
-}
-
-/// A run that holds until `meanwhile` is done, then must end well; gives its notes.
-fn beside_a_run(meanwhile: impl FnOnce(&mut Rig)) -> Vec<Note> {
-    let (open, work) = gated();
-    let mut rig = Rig::start(chain(vec![task("a", 200, 3, workers(2))]), work);
-    rig.serve_until(|rig| rig.run.snapshot()[0].counters().leased == 2);
-    meanwhile(&mut rig);
-    let before = rig.run.snapshot()[0].clone();
-    assert_eq!((before.counters().completed, before.counters().failed_attempts), (0, 0));
-    open.store(true, Ordering::Relaxed);
-    let (end, notes) = rig.finish();
-    let counters = end.outcome.tasks[0].state.counters();
-    assert_eq!((counters.completed, counters.failed_attempts, counters.worker_deaths), (200, 0, 0));
-    notes
-}
 
 fn refusal(peer: &mut Peer) -> Refused {
     match peer.receive_all().pop() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daisy_core::plan::{Resources, TaskPlan};
-use daisy_core::run::{Listen, RunConfig};
+use daisy_core::run::{Encryption, Listen, RunConfig};
 use daisy_core::scheduler::{Prior, Settings};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -21,6 +21,7 @@ pub(crate) struct RunOptions {
     host: Option<String>,
     ports: (u16, u16),
     all_local: bool,
+    encryption: Encryption,
     masks: Vec<Option<PyBackedBytes>>,
     stores: Vec<Option<Py<TrackingStore>>>,
     measures: Vec<bool>,
@@ -33,12 +34,13 @@ pub(crate) struct RunOptions {
 impl RunOptions {
     #[new]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-    #[pyo3(signature = (*, resources, host, ports, all_local, masks, stores, measures, connect_timeout, reconnect_grace, stall_after))]
+    #[pyo3(signature = (*, resources, host, ports, all_local, tls, masks, stores, measures, connect_timeout, reconnect_grace, stall_after))]
     fn new(
         resources: BTreeMap<String, u64>,
         host: Option<String>,
         ports: (u16, u16),
         all_local: bool,
+        tls: Option<bool>,
         masks: Vec<Option<PyBackedBytes>>,
         stores: Vec<Option<Py<TrackingStore>>>,
         measures: Vec<bool>,
@@ -47,11 +49,17 @@ impl RunOptions {
         stall_after: Option<Duration>,
     ) -> Self {
         let resources = Resources::new(resources);
+        let encryption = match tls {
+            None => Encryption::Auto,
+            Some(true) => Encryption::On,
+            Some(false) => Encryption::Off,
+        };
         Self {
             resources,
             host,
             ports,
             all_local,
+            encryption,
             masks,
             stores,
             measures,
@@ -72,8 +80,12 @@ impl RunOptions {
             reconnect_grace: self.reconnect_grace,
             connect_timeout: self.connect_timeout,
         };
-        config.listen =
-            Listen { host: self.host.clone(), ports: self.ports.0..=self.ports.1, all_local: self.all_local };
+        config.listen = Listen {
+            host: self.host.clone(),
+            ports: self.ports.0..=self.ports.1,
+            all_local: self.all_local,
+            encryption: self.encryption,
+        };
         config.measures.clone_from(&self.measures);
         config.stall_after = self.stall_after;
         config.prior = self.prior(plan)?;

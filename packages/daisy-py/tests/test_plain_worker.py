@@ -8,11 +8,17 @@ import sys
 from pathlib import Path
 
 import daisy
+import pytest
 
 WORKER = Path(__file__).parents[3] / "examples/plain_worker.py"
 
 
-def test_a_worker_without_daisy_processes_every_block(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tls", ["off", "on"])
+def test_a_worker_without_daisy_processes_every_block(
+    tmp_path: Path, tls: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAISY_TLS", tls)
+
     def worker() -> None:
         with (tmp_path / "blocks").open("w") as output:
             subprocess.run([sys.executable, str(WORKER)], check=True, stdout=output)

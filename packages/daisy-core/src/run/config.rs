@@ -9,6 +9,18 @@ use crate::marks::MarkSink;
 use crate::plan::Pipeline;
 use crate::scheduler::{Prior, Settings};
 
+/// Whether the server speaks TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    /// If it listens anywhere but on loopback.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never: what workers and driver say can be read, and connections can be taken over, by whoever sits between.
+    Off,
+}
+
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listen {
@@ -19,11 +31,13 @@ pub struct Listen {
     pub ports: RangeInclusive<u16>,
     /// Whether every worker runs on this machine.
     pub all_local: bool,
+    /// Whether to speak TLS.
+    pub encryption: Encryption,
 }
 
 impl Default for Listen {
     fn default() -> Self {
-        Self { host: None, ports: 0..=0, all_local: true }
+        Self { host: None, ports: 0..=0, all_local: true, encryption: Encryption::Auto }
     }
 }
 

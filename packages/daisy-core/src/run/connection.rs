@@ -13,6 +13,7 @@ use super::arriving::Admitted;
 use super::driver::Driver;
 use super::handshake::Framed;
 use super::outbox::Outbox;
+use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::WorkerId;
 use crate::scheduler::Event;
@@ -22,14 +23,7 @@ use crate::wire::{FrameBuffer, WorkerMessage};
 const MOST_UNWRITTEN: usize = 1 << 20;
 
 /// Serves a worker until its connection ends, and tells the driver so; `first` is sent before all else.
-pub(super) async fn run<S>(
-    framed: Framed<S>,
-    admitted: Admitted,
-    first: Vec<u8>,
-    driver: &Rc<RefCell<Driver>>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+pub(super) async fn run(framed: Framed, admitted: Admitted, first: Vec<u8>, driver: &Rc<RefCell<Driver>>) {
     let (worker, number) = (admitted.worker, admitted.outbox.connection);
     let mut connection = Connection {
         stream: framed.stream,
@@ -39,20 +33,23 @@ pub(super) async fn run<S>(
         outbox: admitted.outbox,
         unwritten: first,
         written: 0,
+        must_flush: false,
     };
     // Why it ended is of no interest: if the worker was not done, the scheduler gives it time to come back.
     connection.serve(driver).await.ok();
     driver.borrow_mut().disconnect(worker, number);
 }
 
-struct Connection<S> {
-    stream: S,
+struct Connection {
+    stream: Stream,
     frames: FrameBuffer,
     worker: WorkerId,
     reports_seen: u64,
     outbox: Rc<Outbox>,
     unwritten: Vec<u8>,
     written: usize,
+    /// Whether the stream may still have something of what was written: TLS keeps what the socket does not take.
+    must_flush: bool,
 }
 
 /// What happened on a connection.
@@ -65,7 +62,7 @@ enum Happened {
     Filled,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl Connection {
     async fn serve(&mut self, driver: &Rc<RefCell<Driver>>) -> Result<()> {
         // A worker may speak before it has heard that it is welcome.
         self.take_frames(driver)?;
@@ -103,6 +100,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         } else if self.outbox.poll(context) {
             return Poll::Ready(Ok(Happened::Filled));
+        } else if self.must_flush && Pin::new(&mut self.stream).poll_flush(context)?.is_ready() {
+            self.must_flush = false;
         }
         let mut room = ReadBuf::new(self.frames.room());
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut room))?;
@@ -110,6 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     fn note_written(&mut self, count: usize) {
+        self.must_flush = true;
         self.written += count;
         if self.written == self.unwritten.len() {
             self.unwritten.clear();

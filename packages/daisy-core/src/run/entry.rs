@@ -19,7 +19,7 @@ use super::server::{Parts, serve};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scheduler::{RunOutcome, Scheduler, TaskState, WorkerView};
 use crate::stats::RunStats;
-use crate::wire::Token;
+use crate::wire::{Token, new_server};
 
 /// Things told that may wait for the server.
 const MOST_TOLD: usize = 1024;
@@ -58,8 +58,9 @@ impl Run {
         let record = Record::new(&config.pipeline, &config.prior);
         let scheduler = Scheduler::new(config.pipeline, config.settings, config.prior)?;
         raise_limit();
-        let token = Token::generate()?;
-        let Listening { sockets, addresses } = listen(&config.listen)?;
+        let Listening { sockets, addresses, is_secured } = listen(&config.listen)?;
+        let (tls, certificate) = is_secured.then(new_server).transpose()?.unzip();
+        let token = Token::generate()?.with_certificate(certificate);
         let (requests, board) = (Arc::new(RequestQueue::default()), Arc::new(Board::default()));
         board.publish(&scheduler);
         let (told, hears) = mpsc::channel(MOST_TOLD);
@@ -73,6 +74,7 @@ impl Run {
                 driver: Driver::new(scheduler, marking, record, board_there, Arc::clone(&requests_there)),
                 sockets,
                 token: token_there,
+                tls,
                 measures: config.measures,
                 reconnect_grace,
                 observe_every: config.observe_every,

@@ -3,16 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
+use tokio::time::{Instant as Until, timeout_at};
+use tokio_rustls::rustls::ServerConfig;
 
 use super::arriving::{Admitted, Registration};
 use super::connection;
 use super::driver::Driver;
 use super::handshake::Framed;
 use super::requests::{Note, Request};
+use super::stream::{Stream, check_opening, secure};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{ServerMessage, Token, Welcome, append_frame};
 
@@ -32,6 +36,8 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
 pub(super) struct Gate {
     pub(super) driver: Rc<RefCell<Driver>>,
     pub(super) token: Token,
+    /// With what to speak TLS, if so.
+    pub(super) tls: Option<Arc<ServerConfig>>,
     /// Whether workers of a task measure, by task.
     pub(super) measures: Vec<bool>,
     pub(super) reconnect_grace: Duration,
@@ -49,27 +55,24 @@ impl Gate {
     pub(super) fn new(
         driver: Rc<RefCell<Driver>>,
         token: Token,
+        tls: Option<Arc<ServerConfig>>,
         measures: Vec<bool>,
         reconnect_grace: Duration,
     ) -> Self {
         let (waiting, arrivals) = (RefCell::default(), Cell::new(0));
-        Self { driver, token, measures, reconnect_grace, waiting, arrivals }
+        Self { driver, token, tls, measures, reconnect_grace, waiting, arrivals }
     }
 
     /// Takes a connection that has just been accepted. Runs on the server's thread, in a task of its own.
-    pub(super) fn take<S>(self: &Rc<Self>, stream: S, peer: String)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + 'static,
-    {
+    pub(super) fn take(self: &Rc<Self>, socket: TcpStream, peer: String) {
         let number = self.arrivals.get();
         self.arrivals.set(number + 1);
         let gate = Rc::clone(self);
         let task = tokio::task::spawn_local(async move {
-            let mut framed = Framed::new(stream);
-            let heard = gate.hear(&mut framed, &peer).await;
+            let heard = gate.hear(socket, &peer).await;
             // From here on it is a worker of the run, and has no place to lose.
             gate.waiting.borrow_mut().remove(&number);
-            let Some(registration) = heard else { return };
+            let Some((mut framed, registration)) = heard else { return };
             match gate.admit(registration) {
                 Ok((admitted, welcome)) => connection::run(framed, admitted, welcome, &gate.driver).await,
                 Err(error) => gate.turn_away(&mut framed, &peer, &error).await,
@@ -99,26 +102,43 @@ impl Gate {
     }
 
     /// Who the peer says it is, if it knows the token.
-    async fn hear<S>(&self, framed: &mut Framed<S>, peer: &str) -> Option<Registration>
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
-        let error = match tokio::time::timeout(LIMIT, framed.shake_hands(&self.token)).await {
-            Ok(Ok(registration)) => return Some(registration),
-            Ok(Err(error)) => error,
-            Err(_) => Error::new(ErrorKind::Protocol, "the handshake took too long")
-                .with_context("expected", format!("an end within {} s", LIMIT.as_secs())),
+    async fn hear(&self, socket: TcpStream, peer: &str) -> Option<(Framed, Registration)> {
+        let until = Until::now() + LIMIT;
+        let opening = in_time(until, check_opening(&socket, self.tls.is_some())).await;
+        let mut framed = match (&self.tls, opening) {
+            (Some(config), Ok(())) => match in_time(until, secure(socket, config)).await {
+                Ok(stream) => Framed::new(stream),
+                // TLS has told it why, as far as it speaks TLS.
+                Err(error) => {
+                    self.note_refusal(peer, &error);
+                    return None;
+                }
+            },
+            (_, opening) => {
+                let mut framed = Framed::new(Stream::Plain(socket));
+                if let Err(error) = opening {
+                    self.turn_away(&mut framed, peer, &error).await;
+                    return None;
+                }
+                framed
+            }
         };
-        self.turn_away(framed, peer, &error).await;
-        None
+        match in_time(until, framed.shake_hands(&self.token)).await {
+            Ok(registration) => Some((framed, registration)),
+            Err(error) => {
+                self.turn_away(&mut framed, peer, &error).await;
+                None
+            }
+        }
     }
 
-    async fn turn_away<S>(&self, framed: &mut Framed<S>, peer: &str, error: &Error)
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
+    fn note_refusal(&self, peer: &str, error: &Error) {
         let refusal = Note::PeerRefused { peer: peer.to_owned(), reason: error.to_string() };
         self.driver.borrow().requests.push(Request::Note(refusal));
+    }
+
+    async fn turn_away(&self, framed: &mut Framed, peer: &str, error: &Error) {
+        self.note_refusal(peer, error);
         // It had its time; a second is enough to be told why it was in vain.
         tokio::time::timeout(Duration::from_secs(1), framed.refuse(error)).await.ok();
     }
@@ -144,4 +164,12 @@ impl Gate {
             reconnect_grace: self.reconnect_grace,
         }
     }
+}
+
+/// What comes out in time; an error otherwise.
+async fn in_time<T>(until: Until, work: impl Future<Output = Result<T>>) -> Result<T> {
+    timeout_at(until, work).await.unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Protocol, "the handshake took too long")
+            .with_context("expected", format!("an end within {} s", LIMIT.as_secs())))
+    })
 }

@@ -1,8 +1,9 @@
-//! The server's half of the handshake, over any stream.
+//! The server's half of the handshake.
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::arriving::Registration;
+use super::stream::Stream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{
     FrameBuffer, MAX_FRAME, MAX_FRAME_UNPROVEN, PROTOCOL_VERSION, Refused, Role, ServerMessage, Token,
@@ -10,14 +11,14 @@ use crate::wire::{
 };
 
 /// A stream with what was read of it beyond the last message.
-pub(super) struct Framed<S> {
-    pub(super) stream: S,
+pub(super) struct Framed {
+    pub(super) stream: Stream,
     pub(super) frames: FrameBuffer,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Framed<S> {
+impl Framed {
     /// A stream of which nothing is known.
-    pub(super) const fn new(stream: S) -> Self {
+    pub(super) const fn new(stream: Stream) -> Self {
         Self { stream, frames: FrameBuffer::new(MAX_FRAME_UNPROVEN) }
     }
 
@@ -53,7 +54,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Framed<S> {
     pub(super) async fn send(&mut self, message: &ServerMessage) -> Result<()> {
         let mut frame = Vec::new();
         append_frame(&mut frame, |body| message.pack(body))?;
-        Ok(self.stream.write_all(&frame).await?)
+        self.stream.write_all(&frame).await?;
+        Ok(self.stream.flush().await?)
     }
 
     async fn receive(&mut self) -> Result<WorkerMessage> {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::config::Listen;
+use super::config::{Encryption, Listen};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Connections that the system keeps until they are accepted: a whole fleet may come at once.
@@ -15,6 +15,8 @@ const BACKLOG: i32 = 4096;
 pub(super) struct Listening {
     pub(super) sockets: Vec<TcpListener>,
     pub(super) addresses: Vec<String>,
+    /// Whether connections are to be encrypted.
+    pub(super) is_secured: bool,
 }
 
 /// Binds to what was asked for.
@@ -27,7 +29,12 @@ pub(super) fn listen(listen: &Listen) -> Result<Listening> {
     let sockets = bind(&hosts, listen)?;
     let addresses =
         sockets.iter().map(|socket| Ok(socket.local_addr()?.to_string())).collect::<Result<Vec<String>>>()?;
-    Ok(Listening { sockets, addresses })
+    let is_secured = match listen.encryption {
+        Encryption::On => true,
+        Encryption::Off => false,
+        Encryption::Auto => hosts.iter().any(|host| !host.is_loopback()),
+    };
+    Ok(Listening { sockets, addresses, is_secured })
 }
 
 /// The addresses of this machine that a host, an address or the name of an interface stands for.

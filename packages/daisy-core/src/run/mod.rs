@@ -19,8 +19,9 @@ mod serial;
 mod server;
 mod sessions;
 mod stall;
+mod stream;
 
-pub use config::{Listen, RunConfig};
+pub use config::{Encryption, Listen, RunConfig};
 pub use entry::{Run, RunEnd};
 pub use requests::{Note, Request, Told};
 pub use serial::{SerialRun, SerialWork, Step};

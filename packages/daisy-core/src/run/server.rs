@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::rustls::ServerConfig;
 
 use super::driver::Driver;
 use super::entry::RunEnd;
@@ -33,6 +34,7 @@ pub(super) struct Parts {
     pub(super) driver: Driver,
     pub(super) sockets: Vec<TcpListener>,
     pub(super) token: Token,
+    pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) measures: Vec<bool>,
     pub(super) reconnect_grace: Duration,
     pub(super) observe_every: Duration,
@@ -43,11 +45,21 @@ pub(super) struct Parts {
 
 /// Serves a run to its end.
 pub(super) async fn serve(parts: Parts) -> Result<()> {
-    let Parts { driver, sockets, token, measures, reconnect_grace, observe_every, stall_after, told, end } =
-        parts;
+    let Parts {
+        driver,
+        sockets,
+        token,
+        tls,
+        measures,
+        reconnect_grace,
+        observe_every,
+        stall_after,
+        told,
+        end,
+    } = parts;
     let requests = Arc::clone(&driver.requests);
     let (ended, driver) = (Rc::clone(&driver.ended), Rc::new(RefCell::new(driver)));
-    let gate = Rc::new(Gate::new(Rc::clone(&driver), token, measures, reconnect_grace));
+    let gate = Rc::new(Gate::new(Rc::clone(&driver), token, tls, measures, reconnect_grace));
     let mut tasks = tokio::task::JoinSet::new();
     for socket in sockets {
         let socket = tokio::net::TcpListener::from_std(socket)?;

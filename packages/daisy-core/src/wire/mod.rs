@@ -10,6 +10,7 @@ mod handshake;
 mod message;
 mod pack;
 mod stream;
+mod tls;
 mod token;
 
 #[cfg(unix)]
@@ -18,4 +19,6 @@ pub use client::{Acquired, WorkerClient, WorkerConfig, check_address};
 pub use frame::{FrameBuffer, HEADER, MAX_FRAME, MAX_FRAME_UNPROVEN, append_frame};
 pub use handshake::{MAGIC, Nonce, PROTOCOL_VERSION, Proof, Role, Transcript, check_version, new_nonce};
 pub use message::{Grant, Refused, Report, ServerMessage, Welcome, WorkerMessage};
+pub use tls::Fingerprint;
+pub(crate) use tls::{TLS_HANDSHAKE, new_server};
 pub use token::Token;

@@ -1,6 +1,7 @@
 //! A run over real sockets, whose workers are threads.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+pub mod beside;
 pub mod peer;
 
 use std::sync::atomic::{AtomicU64, Ordering};

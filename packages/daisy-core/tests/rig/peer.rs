@@ -55,6 +55,19 @@ impl Peer {
         std::iter::from_fn(|| self.receive()).collect()
     }
 
+    /// Waits for the end of the stream, whatever comes before it.
+    pub fn drain_bytes(&mut self) {
+        let mut bytes = [0; 4096];
+        loop {
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return,
+                Err(error) => panic!("the stream does not end: {error}"),
+            }
+        }
+    }
+
     /// The handshake up to the server's proof.
     pub fn shake_hands(&mut self, run: &Run, worker: Option<WorkerId>) -> Vec<u8> {
         let worker_nonce = [1; 32];

@@ -21,6 +21,7 @@ from daisy._settings import (
     HOST_VARIABLE,
     RECONNECT_GRACE_VARIABLE,
     seconds_from_environment,
+    tls_from_environment,
 )
 from daisy._stores import open_stores
 from daisy._summary import print_summary
@@ -280,6 +281,7 @@ class _Arguments:
             host=self.host,
             ports=self.ports,
             all_local=all_local,
+            tls=tls_from_environment(),
             masks=[mask_bytes(task) for task in self.tasks],
             stores=self.stores,
             measures=[task.resource_tracking for task in self.tasks],

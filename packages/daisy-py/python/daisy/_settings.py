@@ -17,6 +17,9 @@ PARENT_VARIABLE: Final = "DAISY_END_WITH_PARENT"
 HOST_VARIABLE: Final = "DAISY_HOST"
 """Environment variable with the address to listen on, where ``host=`` is not given."""
 
+TLS_VARIABLE: Final = "DAISY_TLS"
+"""Environment variable that turns TLS ``on`` or ``off``; ``auto``: on if the driver listens beyond this machine."""
+
 CONNECT_TIMEOUT_VARIABLE: Final = "DAISY_CONNECT_TIMEOUT"
 """Environment variable with the seconds that a worker may take from its start to its connection (120)."""
 
@@ -45,6 +48,19 @@ THREAD_VARIABLES: Final = (
 
 CAPACITY: Final = 64
 """Most blocks that one worker holds at once, when they are short."""
+
+
+def tls_from_environment() -> bool | None:
+    """Whether to speak TLS; None if that follows from where the driver listens.
+
+    Raises:
+        ValueError: If it is set to anything but ``auto``, ``on`` or ``off``.
+    """
+    text = os.environ.get(TLS_VARIABLE, "auto")
+    choices = {"auto": None, "on": True, "off": False}
+    if text not in choices:
+        raise ValueError(f"{TLS_VARIABLE} is one of 'auto', 'on' and 'off'; got {text!r}")
+    return choices[text]
 
 
 def seconds_from_environment(variable: str, default: float) -> float:

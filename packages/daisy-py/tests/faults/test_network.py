@@ -109,3 +109,22 @@ def test_a_client_that_waits_and_is_killed_costs_no_attempt(tmp_path: Path) -> N
     print(json.dumps([counts(states)[task][4] for task in "ab"]))
     """
     assert json.loads(run_well(tmp_path, program)) == [1, 1]
+
+
+def test_a_run_speaks_tls_if_told_to(tmp_path: Path) -> None:
+    program = """
+    def function(block):
+        lines = Path(daisy.Context.from_env()["token_file"]).read_text().splitlines()
+        note(".", "knows-" + lines[-1].split()[0])
+
+    os.environ["DAISY_TLS"] = "on"
+    assert daisy.run_blockwise(line("t", 20, function), progress=False)
+    os.environ["DAISY_TLS"] = "yes"
+    try:
+        daisy.run_blockwise(line("t", 1, function), progress=False)
+    except ValueError as error:
+        print(error)
+    """
+    said = run_well(tmp_path, program)
+    assert "DAISY_TLS is one of 'auto', 'on' and 'off'; got 'yes'" in said
+    assert [path.name for path in tmp_path.glob("knows-*")] == ["knows-certificate-sha256"]

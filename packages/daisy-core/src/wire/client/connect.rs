@@ -96,9 +96,12 @@ fn summarize(failures: Vec<(String, Error)>) -> Error {
 }
 
 fn reach_one(address: &str, config: &WorkerConfig) -> Result<Proven> {
-    let stream = connect(address)?;
+    let mut stream = connect(address)?;
     let deadline = Instant::now() + HANDSHAKE_LIMIT;
     stream.limit_writes(WRITE_LIMIT)?;
+    if let Some(certificate) = config.token.certificate() {
+        stream.secure(certificate, deadline)?;
+    }
     let mut proven = Proven { stream, frames: FrameBuffer::new(MAX_FRAME), deadline };
     let worker_nonce = new_nonce()?;
     proven.send(&WorkerMessage::Hello { version: PROTOCOL_VERSION, nonce: worker_nonce })?;
