@@ -369,7 +369,7 @@ def pages_check(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Test workers on job engines: on a real Slurm, started on loopback (root; `apt-get` may install it)."""
+    """Test workers on engines: on a real Slurm, started on loopback (root; `apt-get` may install it), Dask, Ray."""
     wanted = {
         "sbatch": "slurm-client",
         "slurmctld": "slurmctld",
@@ -381,9 +381,9 @@ def engines(session: nox.Session) -> None:
         session.run("apt-get", "update", "--quiet", external=True)
         install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends"]
         session.run(*install, *missing, external=True)
-    install_editable(session, requirements=group("test"))
+    install_editable(session, "dask", "ray", requirements=group("test"))
     folder = "packages/daisy-py/tests/engines"
-    session.run("pytest", "-m", "engine", *(session.posargs or [folder]))
+    session.run("pytest", "-m", "engine and not soak", *(session.posargs or [folder]))
 
 
 @nox.session

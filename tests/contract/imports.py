@@ -60,14 +60,18 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
     base = _declared(project["project"]["dependencies"])
     demo = base | _declared(project["project"]["optional-dependencies"]["demo"])
     report = base | _declared(project["project"]["optional-dependencies"]["report"])
+    extras = project["project"]["optional-dependencies"]
+    engines = _declared(extras["dask"] + extras["ray"])
     test = demo | _declared(groups["test"]) | _declared(groups["workflows"])
     backend_test = _declared(backend["dependency-groups"]["test"])
     backend_base = _declared(backend["project"]["dependencies"])
     return [
         (r"packages/daisy-py/python/daisy/demo/.*", demo),
         (r"packages/daisy-py/python/daisy/_report/.*", report),
+        (r"packages/daisy-py/python/daisy/launchers/(dask|ray)\.py", base | engines),
         (r"packages/daisy-py/python/.*", base),
         (r"packages/daisy-py/tests/compat/clients/.*", test | _clients(groups)),
+        (r"packages/daisy-py/tests/engines/.*", demo | _declared(groups["test"]) | engines),
         (r"packages/daisy-py/tests/.*", demo | _declared(groups["test"] + groups["stores"])),
         (r"packages/daisy-build/src/.*", backend_base),
         (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),

@@ -64,7 +64,7 @@ fn by_events(pipeline: &Arc<Pipeline>, most: u64) -> u64 {
                 }
                 Action::Dismiss { worker } => Event::WorkerExited {
                     worker,
-                    exit: WorkerExit { clean: true, cause: "".into(), log_tail: "".into() },
+                    exit: WorkerExit { clean: true, outside: false, cause: "".into(), log_tail: "".into() },
                 },
                 _ => continue,
             };

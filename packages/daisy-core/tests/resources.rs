@@ -79,7 +79,8 @@ impl Run {
     fn let_dismissed_exit(&mut self) {
         for worker in std::mem::take(&mut self.dismissed) {
             self.task_of.remove(&worker);
-            let exit = WorkerExit { clean: true, cause: "exit code 0".into(), log_tail: "".into() };
+            let exit =
+                WorkerExit { clean: true, outside: false, cause: "exit code 0".into(), log_tail: "".into() };
             self.tell(Event::WorkerExited { worker, exit });
         }
     }

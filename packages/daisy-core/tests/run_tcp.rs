@@ -9,8 +9,9 @@ use std::time::Duration;
 use daisy_core::ids::{BlockRef, TaskId};
 use daisy_core::marks::MarkSink;
 use daisy_core::plan::{RetryPolicy, TaskOptions};
-use daisy_core::run::Note;
-use daisy_core::scheduler::{BlockEnd, Outcome, TaskState};
+use daisy_core::run::{Note, Told};
+use daisy_core::scheduler::{BlockEnd, Outcome, TaskState, WorkerExit};
+use daisy_core::wire::{WorkerClient, WorkerConfig};
 use rig::{Rig, Tally, chain, nothing, task, workers};
 
 #[test]
@@ -86,6 +87,48 @@ fn a_worker_started_by_hand_is_given_an_id_and_counted() {
     // The worker that was launched and never came has an entry, too.
     let facts = end.stats.per_worker.iter().map(|worker| (worker.launched, worker.blocks_processed));
     assert_eq!(facts.collect::<Vec<_>>(), [(true, 0), (false, 1000)]);
+}
+
+#[test]
+fn a_worker_that_is_to_leave_is_not_kept_waiting() {
+    let mut rig = Rig::start(chain(vec![task("a", 1, 0, workers(1))]), nothing());
+    rig.launch = Some(Box::new(|_, _| {}));
+    let busy = WorkerClient::connect(&rig.config(TaskId(0), None)).unwrap();
+    let grant = busy.acquire().unwrap().unwrap();
+    let idle = WorkerClient::connect(&rig.config(TaskId(0), None)).unwrap();
+    idle.drain();
+    assert_eq!(idle.acquire().unwrap(), None);
+    idle.close();
+    busy.report(grant, Outcome::Succeeded, Duration::ZERO, None).unwrap();
+    busy.close();
+    assert!(rig.finish().0.outcome.has_succeeded());
+}
+
+#[test]
+fn workers_that_are_ended_from_outside_before_they_connect_are_replaced() {
+    let mut rig = Rig::start(chain(vec![task("a", 10, 0, workers(1))]), nothing());
+    let (run, config) = (Arc::clone(&rig.run), rig.config(TaskId(0), None));
+    let mut ended = 0;
+    rig.launch = Some(Box::new(move |_, worker| {
+        ended += 1;
+        if ended <= 10 {
+            let exit = WorkerExit { outside: true, ..rig::exit(false, "signal SIGTERM") };
+            run.tell(Told::WorkerExited { worker, exit });
+        } else {
+            let client =
+                WorkerClient::connect(&WorkerConfig { worker: Some(worker), ..config.clone() }).unwrap();
+            while let Some(grant) = client.acquire().unwrap() {
+                client.report(grant, Outcome::Succeeded, Duration::ZERO, None).unwrap();
+            }
+            client.close();
+            run.tell(Told::WorkerExited { worker, exit: rig::exit(true, "done") });
+        }
+    }));
+    rig.serve_until(|rig| rig.run.snapshot()[0].has_ended());
+    rig.launch = None;
+    let end = rig.finish().0;
+    assert!(end.outcome.has_succeeded(), "{:?}", end.outcome);
+    assert_eq!(end.outcome.tasks[0].state.counters().workers_never_connected, 0);
 }
 
 #[test]

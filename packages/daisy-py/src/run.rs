@@ -65,15 +65,24 @@ impl Run {
         request.map(|request| Request::of(py, request, self.plan.get())).transpose()
     }
 
-    /// The process or thread of a worker ended, or could not be started.
-    fn worker_exited(&self, py: Python<'_>, worker: u64, clean: bool, cause: &str, log_tail: &str) {
-        let exit = WorkerExit { clean, cause: cause.into(), log_tail: log_tail.into() };
+    /// The process or thread of a worker ended, or could not be started; `outside`: by no fault of its own.
+    #[pyo3(signature = (worker, clean, cause, log_tail, *, outside=false))]
+    fn worker_exited(
+        &self,
+        py: Python<'_>,
+        worker: u64,
+        clean: bool,
+        cause: &str,
+        log_tail: &str,
+        outside: bool,
+    ) {
+        let exit = WorkerExit { clean, outside, cause: cause.into(), log_tail: log_tail.into() };
         py.detach(|| self.tell(Told::WorkerExited { worker: WorkerId(worker), exit }));
     }
 
     /// What started a worker is done; the worker may live on, or come later.
     fn worker_detached(&self, py: Python<'_>, worker: u64, cause: &str, log_tail: &str) {
-        let exit = WorkerExit { clean: true, cause: cause.into(), log_tail: log_tail.into() };
+        let exit = WorkerExit { clean: true, outside: false, cause: cause.into(), log_tail: log_tail.into() };
         py.detach(|| self.tell(Told::WorkerDetached { worker: WorkerId(worker), exit }));
     }
 

@@ -61,7 +61,7 @@ def test_an_object_is_used_as_it_is() -> None:
 
 
 def test_an_unknown_name_is_an_error_before_anything_starts() -> None:
-    with pytest.raises(daisy.errors.LauncherUnavailable, match="process, slurm, thread"):
+    with pytest.raises(daisy.errors.LauncherUnavailable, match="process, ray, slurm, thread"):
         run(launcher="nothing")
 
 

@@ -232,7 +232,7 @@ impl SerialRun {
     }
 
     fn exit(&mut self, worker: WorkerId, cause: &str) {
-        let exit = WorkerExit { clean: true, cause: cause.into(), log_tail: "".into() };
+        let exit = WorkerExit { clean: true, outside: false, cause: cause.into(), log_tail: "".into() };
         self.events.push_back(Event::WorkerExited { worker, exit });
     }
 

@@ -112,6 +112,9 @@ pub enum Outcome {
 pub struct WorkerExit {
     /// Whether it ended as it should (code 0, or cancelled by us).
     pub clean: bool,
+    /// Whether something outside ended it, such as a job engine that needed the place. Nothing is counted against its
+    /// task then, if it had not connected yet.
+    pub outside: bool,
     /// Exit code, signal name, or why it could not be started; one line.
     pub cause: Arc<str>,
     /// Last lines of its error output, if known.

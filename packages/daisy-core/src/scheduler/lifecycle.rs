@@ -97,6 +97,7 @@ impl Scheduler {
     pub(super) fn on_exited(&mut self, id: WorkerId, exit: &WorkerExit, actions: &mut Vec<Action>) {
         let Some(worker) = self.workers.get(&id) else { return };
         match worker.phase {
+            Phase::Launching if exit.outside => {}
             Phase::Launching => self.note_never_connected(id, &describe(exit)),
             Phase::Registered | Phase::Connected | Phase::Draining | Phase::Disconnected { .. } => {
                 let left_in_order = exit.clean

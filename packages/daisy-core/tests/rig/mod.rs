@@ -152,7 +152,7 @@ impl Rig {
 }
 
 pub fn exit(clean: bool, cause: &str) -> WorkerExit {
-    WorkerExit { clean, cause: cause.into(), log_tail: "".into() }
+    WorkerExit { clean, outside: false, cause: cause.into(), log_tail: "".into() }
 }
 
 fn work_off(config: &WorkerConfig, task: TaskId, work: &Work, ran: &AtomicU64) -> daisy_core::Result<()> {

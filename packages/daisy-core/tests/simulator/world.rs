@@ -500,7 +500,7 @@ impl World {
 
 fn exit(clean: bool) -> WorkerExit {
     let cause = if clean { "exit code 0" } else { "SIGKILL" };
-    WorkerExit { clean, cause: cause.into(), log_tail: "".into() }
+    WorkerExit { clean, outside: false, cause: cause.into(), log_tail: "".into() }
 }
 
 /// Whether a block is one of a share of all, whoever asks and whenever.

@@ -29,16 +29,24 @@ def connect(
     Raises:
         AddressError, AuthenticationError, ProtocolError: The run cannot be reached, or is another.
     """
-    connection = _core.WorkerConnection(
-        addresses=context.addresses,
-        token_file=context["token_file"],
-        task_id=context["task_id"],
-        worker_id=worker_id,
-        capacity=CAPACITY,
-        owns_process=owns_process,
-    )
+    has_notice = False
     if owns_process and context.get("grace") is not None:
         from daisy import _notice  # noqa: PLC0415 - only workers of job engines are given notice
 
+        has_notice = _notice.prepare(context)
+    try:
+        connection = _core.WorkerConnection(
+            addresses=context.addresses,
+            token_file=context["token_file"],
+            task_id=context["task_id"],
+            worker_id=worker_id,
+            capacity=CAPACITY,
+            owns_process=owns_process,
+        )
+    except BaseException:
+        if has_notice:
+            _notice.forget()
+        raise
+    if has_notice:
         _notice.watch(connection, context)
     return connection

@@ -582,9 +582,9 @@ class Run:
         """
         What started a worker is done; the worker may live on, or come later.
         """
-    def worker_exited(self, /, worker: SupportsIndex, clean: bool, cause: str, log_tail: str) -> None:
+    def worker_exited(self, /, worker: SupportsIndex, clean: bool, cause: str, log_tail: str, *, outside: bool = False) -> None:
         """
-        The process or thread of a worker ended, or could not be started.
+        The process or thread of a worker ended, or could not be started; `outside`: by no fault of its own.
         """
     def write_token(self, /, path: str | PathLike[str]) -> None:
         """

@@ -50,6 +50,7 @@ class Driver:
         self.run = _core.Run(arguments.plan, options)
         self._folder = RunFolder(shared=not all_local, log_dir=logging.get_log_basedir())
         self.jobs: list[Handle] = []
+        self.jobs_left: list[Handle] = []
         try:
             self._token_file = self._folder.path / "token"
             self.run.write_token(self._token_file)
@@ -135,7 +136,19 @@ class Driver:
             self._abandon()
             raise
         finally:
-            self._folder.remove()
+            self._note_left()
+            self._folder.remove(jobs_left=bool(self.jobs_left))
+
+    def _note_left(self) -> None:
+        """Say which jobs may live on, because their engine did not answer."""
+        names = {handle.native_id for fleet in self._fleets.values() for handle in fleet.left()}
+        self.jobs_left = [handle for handle in self.jobs if handle.native_id in names]
+        if self.jobs_left:
+            logging.logger.warning(
+                "the job engine does not answer, and may still have: %s; they are cancelled as soon as it answers, "
+                "while this program lives, or by the next run with the same folder of logs",
+                ", ".join(handle.native_id for handle in self.jobs_left),
+            )
 
     def _fleet_of(self, task: int) -> Fleet:
         return self._fleets[self._launchers[task]]

@@ -97,6 +97,7 @@ class RunResult:
         wall_seconds: How long it took.
         ended: When it ended.
         jobs: A :class:`daisy.launchers.Handle` of each worker that an engine was asked for.
+        jobs_left: Those of them that may live on, since the engine did not answer when they were to be cancelled.
 
     >>> import daisy
     >>> def function(block):
@@ -124,6 +125,7 @@ class RunResult:
         tasks: Mapping[str, tuple[int, dict[str, Any]]] | None = None,
         settings: Mapping[str, Any] | None = None,
         jobs: Sequence[Handle] = (),
+        jobs_left: Sequence[Handle] = (),
     ) -> None:
         self._outcome = outcome
         self.states: dict[str, _core.TaskState] = dict(outcome.states)
@@ -134,6 +136,7 @@ class RunResult:
         self._tasks = dict(tasks or {})
         self._settings = dict(settings or {})
         self.jobs = tuple(jobs)
+        self.jobs_left = tuple(jobs_left)
 
     def __bool__(self) -> bool:
         return self._outcome.has_succeeded

@@ -253,7 +253,11 @@ class _Arguments:
         self.stores: list[_core.TrackingStore | None] = []
 
     def result(
-        self, outcome: _core.RunOutcome, wall_seconds: float, jobs: Sequence[Handle] = ()
+        self,
+        outcome: _core.RunOutcome,
+        wall_seconds: float,
+        jobs: Sequence[Handle] = (),
+        jobs_left: Sequence[Handle] = (),
     ) -> RunResult:
         """What the run came to, with what it was asked to be; its report is left beside the logs."""
         settings = {
@@ -268,6 +272,7 @@ class _Arguments:
             tasks=settings_of(self.tasks),
             settings=settings,
             jobs=jobs,
+            jobs_left=jobs_left,
         )
         _leave_report(result)
         return result
@@ -351,7 +356,8 @@ def _drive(arguments: _Arguments, driver: Driver, started: float) -> RunResult:
             interrupt = error
         outcome = driver.end(cancel=interrupt is not None)
         watch.end(outcome.states)
-    result = arguments.result(outcome, time.monotonic() - started, driver.jobs)
+    wall_seconds = time.monotonic() - started
+    result = arguments.result(outcome, wall_seconds, driver.jobs, driver.jobs_left)
     if arguments.summary:
         print_summary(result, interrupted=isinstance(interrupt, KeyboardInterrupt))
     if interrupt is not None:

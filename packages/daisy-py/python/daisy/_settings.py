@@ -14,6 +14,9 @@ CONTEXT_VARIABLE: Final = "DAISY_CONTEXT"
 PARENT_VARIABLE: Final = "DAISY_END_WITH_PARENT"
 """Environment variable that tells a worker to end with the process that started it."""
 
+STARTED_VARIABLE: Final = "DAISY_JOB_STARTED"
+"""Environment variable with the time at which the job of a worker began, as the job's script saw it."""
+
 HOST_VARIABLE: Final = "DAISY_HOST"
 """Environment variable with the address to listen on, where ``host=`` is not given."""
 

@@ -39,7 +39,9 @@ NOT_MADE_BY_USERS = (
     "daisy.Forecast",
 )
 # Classes whose methods daisy calls: what they mean stands in daisy.launchers.Launcher.
-CALLED_BY_DAISY = ("daisy.launchers.Slurm",)
+CALLED_BY_DAISY = tuple(
+    f"daisy.launchers.{name}" for name in ("Dask", "GridEngine", "Lsf", "Pbs", "Ray", "Slurm")
+)
 FOREIGN = ("funlib",)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from daisy import logging as daisy_logging
-from slurm_cluster import SlurmCluster
+from slurm_cluster import SlurmCluster, wait_until
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,48 @@ def slurm(slurm_of_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Sl
     for name, value in slurm_of_session.env.items():
         monkeypatch.setenv(name, value)
     return slurm_of_session
+
+
+@pytest.fixture(scope="session")
+def dask_cluster() -> Iterator[Any]:
+    """Two dask workers of one thread each, as processes of this machine."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        resources={"tool": 1},
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def dask_client(dask_cluster: Any) -> Iterator[Any]:
+    """A client of it, and proof that no run closed it or left a task in it."""
+    import distributed
+
+    with distributed.Client(dask_cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+        assert client.status == "running"
+        wait_until(lambda: not any(client.processing().values()), 30, "dask has nothing to do")
+
+
+@pytest.fixture(scope="session")
+def ray_of_session() -> Iterator[Any]:
+    """A Ray of two processors on this machine."""
+    ray = pytest.importorskip("ray")
+    ray.init(
+        address="local",
+        num_cpus=2,
+        resources={"tool": 2},
+        include_dashboard=False,
+        log_to_driver=False,
+    )
+    yield ray
+    ray.shutdown()
 
 
 @pytest.fixture(autouse=True)

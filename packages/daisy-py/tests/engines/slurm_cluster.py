@@ -128,6 +128,39 @@ class SlurmCluster:
         """Elements that wait or run."""
         return self.ask("squeue", "--noheader", "--array", "--format=%i %T %r").splitlines()
 
+    def settle(self) -> None:
+        """Wait until no job and no worker is left, and every node is idle.
+
+        A controller that lost sight of a node shows jobs on it as completing for a minute; that is cut short.
+        """
+        wait_until(lambda: not self.workers(), 30, "no worker lives")
+        wait_until(lambda: not self.waiting_or_running(), 60, "no job waits or runs")
+        if not wait_until(
+            lambda: self.idle_nodes() == self.nodes, 10, "all are idle", strict=False
+        ):
+            names = f"NodeName=n[1-{self.nodes}]"
+            self.ask("scontrol", "update", names, "State=DOWN", "Reason=settle")
+            self.ask("scontrol", "update", names, "State=RESUME")
+        wait_until(lambda: self.idle_nodes() == self.nodes, 60, "every node is idle")
+        wait_until(lambda: not self.jobs(), 60, "no job is shown any more")
+
+    def waiting_or_running(self) -> list[str]:
+        """Elements of jobs that are not over, as far as this Slurm knows."""
+        return [job for job in self.jobs() if "COMPLETING" not in job]
+
+    def workers(self) -> list[int]:
+        """Processes on its nodes that are workers of daisy, whatever Slurm knows of them."""
+        mine = f"SLURM_CONF={self.env['SLURM_CONF']}".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                variables = path.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if mine in variables and any(v.startswith(b"DAISY_CONTEXT=") for v in variables):
+                found.append(int(path.parent.name))
+        return [pid for pid in found if is_alive(pid)]
+
     def idle_nodes(self) -> int:
         """Nodes that could run something."""
         return len(

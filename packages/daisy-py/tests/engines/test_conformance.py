@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from daisy.launchers import Slurm, load
+from daisy.launchers import Dask, Ray, Slurm, load
 from daisy.testing import LAUNCHER_CHECKS, LauncherBench
 from slurm_cluster import SlurmCluster
 
@@ -26,3 +27,15 @@ def test_local(check: Check, name: str, tmp_path: Path) -> None:
 @every_check
 def test_slurm(check: Check, slurm: SlurmCluster, tmp_path: Path) -> None:
     check(LauncherBench(Slurm, tmp_path))
+
+
+@pytest.mark.engine
+@every_check
+def test_dask(check: Check, dask_client: Any, tmp_path: Path) -> None:
+    check(LauncherBench(lambda: Dask(dask_client), tmp_path))
+
+
+@pytest.mark.engine
+@every_check
+def test_ray(check: Check, ray_of_session: Any, tmp_path: Path) -> None:
+    check(LauncherBench(Ray, tmp_path))

@@ -10,59 +10,21 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import daisy
 import pytest
 from daisy.launchers import Slurm
 from slurm_cluster import SlurmCluster, is_alive, wait_until
+from slurm_runs import once_started, run, touch
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(autouse=True)
-def empty_queue(slurm: SlurmCluster) -> Iterator[None]:
-    """No job outlives its run."""
+def nothing_left(slurm: SlurmCluster) -> Iterator[None]:
+    """No job and no worker outlives its run."""
     yield
-    wait_until(lambda: not slurm.jobs(), 20, "no job is left in the queue")
-
-
-def run(count: int, function: Any, launcher: Slurm | None = None, **options: Any) -> Any:
-    """Blocks that may all run at once, on Slurm."""
-    roi = daisy.Roi((0,), (10,))
-    task = daisy.Task(
-        "t",
-        daisy.Roi((0,), (count * 10,)),
-        roi,
-        roi,
-        process_function=function,
-        read_write_conflict=False,
-        launcher=launcher or Slurm(),
-        **options,
-    )
-    return daisy.run_blockwise(task, progress=False, summary=False, host="127.0.0.1")
-
-
-def touch(folder: Path) -> Any:
-    """A block function that leaves its job's id in a file."""
-
-    def process(block: daisy.Block) -> None:
-        job = f"{os.environ['SLURM_ARRAY_JOB_ID']}_{os.environ['SLURM_ARRAY_TASK_ID']}"
-        (folder / f"block-{block.block_id[1]}").write_text(job)
-
-    return process
-
-
-def once_started(path: Path, act: Any) -> threading.Thread:
-    """Do something when a worker has made a file."""
-
-    def wait() -> None:
-        wait_until(path.exists, 60, f"{path.name} is there")
-        act()
-
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    return thread
+    slurm.settle()
 
 
 def test_first_block_within_three_seconds(tmp_path: Path, slurm: SlurmCluster) -> None:
@@ -83,7 +45,9 @@ def test_job_ids_are_known(tmp_path: Path, logs: Path) -> None:
     assert all(f'"{job}"' in noted for job in jobs)
 
 
-def test_resources_reach_the_engine(tmp_path: Path) -> None:
+def test_resources_reach_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # which Ray sets in its driver
+
     def process(block: daisy.Block) -> None:
         names = ("SLURM_CPUS_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_JOB_GPUS", "OMP_NUM_THREADS")
         (tmp_path / "seen").write_text(" ".join(os.environ.get(name, "-") for name in names))

@@ -146,6 +146,8 @@ impl WorkerClient {
                 return Ok(Acquired::Grant(grant));
             }
             match &state.end {
+                // What a worker that leaves has to say yet is said by `close`.
+                None if state.is_draining() => return Ok(Acquired::Ended),
                 None => {}
                 Some(End::Gone(error)) => return Err(error.to_error()),
                 Some(_) => return Ok(Acquired::Ended),

@@ -64,6 +64,13 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn run(mut self) {
         let Some(is_signal) = self.wait_for_notice() else { return };
+        self.leave_in_time(is_signal);
+        // Signals still come, and their handler must find the pipe open as long as the connection lives.
+        while self.wait_for_signal(LONGEST_WAIT).is_some() {}
+    }
+
+    /// Takes no more blocks, and ends the process if the one at hand cannot be finished.
+    fn leave_in_time(&mut self, is_signal: bool) {
         let noticed_at = Instant::now();
         let left = self.time_left(noticed_at, is_signal);
         let leave_at = noticed_at + left - left.mul_f64(RESERVE).min(LONGEST_RESERVE);

@@ -1,7 +1,7 @@
 """How workers start.
 
-A launcher is loaded by name: ``process``, ``thread`` and ``slurm`` are built in, others are entry points of the
-group ``daisy.launchers``. An object that is passed as ``Task(launcher=...)`` is used as it is:
+A launcher is loaded by name: ``process``, ``thread``, ``slurm``, ``dask`` and ``ray`` are built in, others are entry
+points of the group ``daisy.launchers``. An object that is passed as ``Task(launcher=...)`` is used as it is:
 ``Slurm(partition="gpu")``, or your own.
 """
 
@@ -22,14 +22,18 @@ from daisy.launchers._protocol import (
 from daisy.launchers._registry import load
 
 if TYPE_CHECKING:
+    from daisy.launchers.dask import Dask
+    from daisy.launchers.ray import Ray
     from daisy.launchers.slurm import Slurm
 
-_ENGINES = {"Slurm": "slurm"}
+_ENGINES = {"Dask": "dask", "Ray": "ray", "Slurm": "slurm"}
 
 __all__ = [
     "Caps",
+    "Dask",
     "Handle",
     "Launcher",
+    "Ray",
     "RunContext",
     "Slurm",
     "State",

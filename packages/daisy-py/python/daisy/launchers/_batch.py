@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from daisy._context import Context
 from daisy._errors import LauncherError, LauncherUnavailable
 from daisy._settings import THREAD_VARIABLES
 from daisy.launchers._amounts import Memory, Time, megabytes, seconds
-from daisy.launchers._dialect import Dialect, Seen, Wish
+from daisy.launchers._cancels import Cancels
+from daisy.launchers._dialect import Dialect, Wish
+from daisy.launchers._elements import Element
+from daisy.launchers._engine import Engine
 from daisy.launchers._job_script import JobFiles, script
+from daisy.launchers._memory import Memories
 from daisy.launchers._process import tail_of
 from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
 from daisy.logging import logger
 
 _SUBMIT_SECONDS = 60.0
-_QUERY_SECONDS = 30.0
-_GONE_POLLS = 3
-_SILENCE_WORD_S = 60.0
-
-
-@dataclass
-class _Element:
-    """One worker: an element of an array job."""
-
-    job: str
-    index: int
-    task_id: str
-    worker: int
-    log_dir: Path | None
-    cancelled: bool = False
-    polls_gone: int = 0
-    final: Status | None = None
 
 
 class BatchLauncher:
@@ -106,9 +90,7 @@ class BatchLauncher:
             extra=tuple(extra),
         )
         self._grace_s = seconds("grace", grace)
-        self._memory_growth = memory_growth
-        self._memory_limit = megabytes("memory_limit", memory_limit)
-        self._grown_memory: dict[str, int] = {}
+        self._memories = Memories(memory_growth, megabytes("memory_limit", memory_limit))
         self._python = python
         self._prologue = prologue
         self._wrap = tuple(wrap)
@@ -121,10 +103,11 @@ class BatchLauncher:
             max_queue_s=seconds("max_queue", max_queue),
             connect_timeout_s=seconds("connect_timeout", connect_timeout) or 120.0,
         )
-        self._elements: dict[str, _Element] = {}
+        self._elements: dict[str, Element] = {}
+        self._submitted: list[str] = []
         self._files: JobFiles | None = None
-        self._silent_since: float | None = None
-        self._said_at = 0.0
+        self._engine = Engine(dialect)
+        self._cancels = Cancels(self._engine)
 
     def open(self, run: RunContext) -> None:
         """Look for the engine's programs, and ask how long it lets a cancelled job live.
@@ -140,6 +123,7 @@ class BatchLauncher:
                 "another launcher"
             )
         self._files = JobFiles(run.run_dir)
+        self._submitted.clear()
         if self._grace_s is None:
             self._grace_s = self._dialect.grace_from() or self._dialect.grace_s
 
@@ -154,6 +138,7 @@ class BatchLauncher:
             spec,
             batch=self._files.batch(spec, [self._context(context) for context in spec.contexts]),
             payload=self._files.payload(spec),
+            secrets=None if self._dialect.hides_environment else self._files.secrets(spec),
             index=f"${self._dialect.index_variable}",
             first_index=self._dialect.first_index,
             prologue=self._prologue,
@@ -163,12 +148,16 @@ class BatchLauncher:
         handles = []
         for place, worker in enumerate(spec.workers):
             index = self._dialect.first_index + place
-            self._elements[str(worker)] = _Element(job, index, spec.task_id, worker, wish.log_dir)
-            handles.append(Handle(self.name, str(worker), self._dialect.element(job, index)))
+            self._elements[str(worker)] = Element(
+                job, index, spec.task_id, worker, wish.log_dir, wish.mem_mb
+            )
+            name = self._dialect.element(job, index)
+            self._submitted.append(name)
+            handles.append(Handle(self.name, str(worker), name))
         return handles
 
     def _wish_for(self, spec: WorkerSpec) -> Wish:
-        mem_mb = max(spec.mem_mb or self._wish.mem_mb, self._grown_memory.get(spec.task_id, 0))
+        mem_mb = self._memories.of(spec.task_id, spec.mem_mb or self._wish.mem_mb)
         log_dir = None if spec.log_dir is None else spec.log_dir.absolute()
         if log_dir is not None:
             try:
@@ -204,20 +193,25 @@ class BatchLauncher:
             if name in self._dialect.keep_variables
             or not name.startswith(tuple(self._dialect.own_variables))
         }
-        # Secrets reach the worker through the environment of this program alone.
-        answer = self._call(argv, _SUBMIT_SECONDS, text, {**env, **spec.secret_env})
+        # Secrets reach the worker through the environment of this program, unless the engine shows that to others.
+        secrets = spec.secret_env if self._dialect.hides_environment else {}
+        answer = self._engine.call(argv, _SUBMIT_SECONDS, text, {**env, **secrets})
         if answer is None:
             raise LauncherError(f"{argv[0]} does not answer", retryable=True)
+        said = answer.stderr.strip() or answer.stdout.strip()
         if answer.returncode != 0:
-            said = answer.stderr.strip() or answer.stdout.strip()
-            raise LauncherError(f"{argv[0]} refused the job: {said}", retryable=_is_silence(said))
-        return self._dialect.job_id(answer.stdout)
+            raise LauncherError(f"{argv[0]} refused the job: {said}")
+        job = self._dialect.job_id(answer.stdout)
+        if not job:
+            raise LauncherError(f"{argv[0]} named no job: {said}")
+        return job
 
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
         """Ask the engine about all of them at once."""
+        self._cancels.tell()
         known = {handle: self._elements.get(handle.launch_id) for handle in handles}
         open_jobs = {element.job for element in known.values() if element and element.final is None}
-        seen = self._query(sorted(open_jobs)) if open_jobs else {}
+        seen = self._engine.query(sorted(open_jobs)) if open_jobs else {}
         statuses: dict[Handle, Status] = {}
         for handle, element in known.items():
             if element is None:
@@ -227,81 +221,17 @@ class BatchLauncher:
             elif seen is None:
                 statuses[handle] = Status(State.UNKNOWN, f"{self.name} does not answer")
             else:
-                statuses[handle] = self._status(element, seen.get((element.job, element.index)))
+                about = seen.get((element.job, element.index))
+                statuses[handle] = element.judge(about, self._dialect, self._engine.end_of)
+                if element.final is not None and about is not None and about.out_of_memory:
+                    self._memories.grow(element.task_id, element.mem_mb)
         return statuses
 
-    def _query(self, jobs: Sequence[str]) -> dict[tuple[str, int], Seen] | None:
-        """What the engine says; None if it says nothing, which is never taken for death."""
-        argv = self._dialect.query(jobs)
-        answer = self._call(argv, _QUERY_SECONDS)
-        if answer is not None and answer.returncode != 0:
-            said = answer.stderr + answer.stdout
-            if any(words in said for words in self._dialect.unknown_jobs):
-                self._silent_since = None
-                # Of several jobs, some may be known all the same.
-                return {
-                    (job, index): seen for job, index, seen in self._dialect.read(answer.stdout)
-                }
-            answer = None
-        if answer is None:
-            now = time.monotonic()
-            self._silent_since = self._silent_since or now
-            if now - self._said_at > _SILENCE_WORD_S:
-                self._said_at = now
-                logger.warning("%s does not answer; no worker is given up for that", argv[0])
-            return None
-        self._silent_since = None
-        return {(job, index): seen for job, index, seen in self._dialect.read(answer.stdout)}
-
-    def _status(self, element: _Element, seen: Seen | None) -> Status:
-        if seen is None:
-            element.polls_gone += 1
-            if element.cancelled:
-                return self._end(element, Status(State.CANCELLED, "cancelled"))
-            if element.polls_gone < _GONE_POLLS:
-                return Status(State.UNKNOWN, "not in the queue")
-            if self._dialect.keeps_finished:
-                return self._end(element, Status(State.LOST, "it has left the queue"))
-            return self._end(element, Status(State.EXITED, "it has left the queue"))
-        element.polls_gone = 0
-        if not seen.state.is_final:
-            is_hopeless = seen.state is State.QUEUED and self._dialect.hopeless(seen.reason)
-            return Status(seen.state, seen.reason, node=seen.node, hopeless=is_hopeless)
-        reason = f"{seen.word} {seen.reason}".strip()
-        if seen.out_of_memory:
-            self._grow_memory(element.task_id)
-        state = seen.state
-        if element.cancelled:
-            state = State.CANCELLED
-        elif state is not State.EXITED and seen.exit_code == 0 and not seen.out_of_memory:
-            # The engine ended the job, and the worker had left in order before.
-            state = State.EXITED
-        elif state is State.CANCELLED:
-            state, reason = State.FAILED, f"{reason}, by someone else".strip()
-        return self._end(element, Status(state, reason, seen.exit_code, seen.node))
-
-    @staticmethod
-    def _end(element: _Element, status: Status) -> Status:
-        element.final = status
-        return status
-
-    def _grow_memory(self, task_id: str) -> None:
-        before = self._grown_memory.get(task_id, self._wish.mem_mb)
-        if self._memory_growth <= 1.0 or before == 0:
-            return
-        grown = int(before * self._memory_growth)
-        if self._memory_limit:
-            grown = min(grown, max(self._memory_limit, before))
-        if grown > before:
-            self._grown_memory[task_id] = grown
-            logger.warning(
-                "a worker of task %r died of too little memory; the next get %d MiB each",
-                task_id,
-                grown,
-            )
-
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
-        """Cancel the jobs, all with one call; those that ended are no error."""
+        """Cancel the jobs, all with one call; those that ended are no error.
+
+        An engine that is silent is told when it answers again.
+        """
         names = []
         for handle in handles:
             element = self._elements.get(handle.launch_id)
@@ -310,12 +240,11 @@ class BatchLauncher:
                 names.append(handle.native_id)
             if element is not None:
                 element.cancelled = True
-        if not names:
-            return
-        for argv in self._dialect.cancel(names, grace_s <= 0):
-            answer = self._call(argv, _QUERY_SECONDS)
-            if answer is None:
-                logger.warning("%s does not answer; %s may live on", argv[0], ", ".join(names))
+        self._cancels.add(names, at_once=grace_s <= 0)
+
+    def left(self) -> list[Handle]:
+        """Workers that may live on, because the engine did not answer when it was told to end them."""
+        return [Handle(self.name, "", name) for name in self._cancels.left]
 
     def log_tail(self, handle: Handle, n: int = 50) -> str:
         """The last lines that a worker wrote, and what the engine said about it."""
@@ -341,58 +270,24 @@ class BatchLauncher:
                 return
 
     def close(self, cancel: bool = True) -> None:
-        """Cancel what is left."""
-        if cancel:
-            left = [
-                Handle(self.name, name, self._dialect.element(element.job, element.index))
-                for name, element in self._elements.items()
-                if element.final is None
-            ]
-            self.cancel(left, 0.0)
+        """Cancel what is left; if the engine is silent, again until it answers or this process ends."""
+        left = [
+            self._dialect.element(element.job, element.index)
+            for element in self._elements.values()
+            if element.final is None
+        ]
+        if self._engine.was_silent:
+            # It may have lost what it knew, and start what has ended long ago once more.
+            left = [*self._submitted]
+            self._engine.was_silent = False
+        if cancel and left:
+            self._cancels.add(left, at_once=True)
+        if self._cancels.left:
+            self._cancels.go_on()
         self._elements.clear()
-
-    def _call(
-        self,
-        argv: Sequence[str],
-        limit: float,
-        text: str = "",
-        env: Mapping[str, str] | None = None,
-    ) -> subprocess.CompletedProcess[str] | None:
-        """Run a program of the engine; None if it does not end in time."""
-        try:
-            return subprocess.run(
-                argv,
-                input=text,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=limit,
-                env=env,
-                check=False,
-                # Ctrl-C in a terminal is for the driver, which may be about to cancel its jobs with this.
-                process_group=0,
-            )
-        except subprocess.TimeoutExpired:
-            return None
-        except OSError as error:
-            raise LauncherError(f"{argv[0]} cannot be run: {error}") from error
 
     def __repr__(self) -> str:
         return f"<daisy launcher {self.name!r}>"
-
-
-def _is_silence(said: str) -> bool:
-    """Whether an engine could not be reached, as against: it does not want the job."""
-    words = (
-        "contact",
-        "connect",
-        "timed out",
-        "temporarily",
-        "try again",
-        "unavailable",
-        "communication",
-    )
-    return any(word in said.lower() for word in words)
 
 
 def _thread_limits(cpus: int) -> dict[str, str]:

@@ -51,6 +51,7 @@ class Seen:
         exit_code: If the engine tells: negative for a signal.
         node: Where it runs.
         out_of_memory: Whether it died of too little memory.
+        outside: Whether the engine or someone ended it, by no fault of its own.
     """
 
     state: State
@@ -59,6 +60,7 @@ class Seen:
     exit_code: int | None = None
     node: str = ""
     out_of_memory: bool = False
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,10 @@ class Dialect:
         own_variables: Beginnings of variables of a job that the jobs it submits must not inherit.
         keep_variables: Variables that they must, although they begin so.
         keeps_finished: Whether the query shows elements that have ended.
+        hides_environment: Whether only the user and the worker can see a job's environment.
+        books: Arguments that ask how an element ended that the query does not show any more.
+        read_books: What the answer says, or None if it is not in the books.
+        books_late_s: How long after its end an element may come into the books.
         grace_from: Asks the engine for ``grace_s``.
     """
 
@@ -101,6 +107,10 @@ class Dialect:
     own_variables: Sequence[str] = ()
     keep_variables: Sequence[str] = ()
     keeps_finished: bool = True
+    hides_environment: bool = True
+    books: Callable[[str, int], list[str]] | None = None
+    read_books: Callable[[str], Seen | None] = field(default=lambda _answer: None)
+    books_late_s: float = 0.0
     grace_from: Callable[[], float | None] = field(default=lambda: None)
 
 

@@ -21,6 +21,9 @@ _LONGEST_POLL_SECONDS = 15.0
 _LOCAL_BATCH = 4
 _FIRST_RETRY_SECONDS = 0.5
 _LONGEST_RETRY_SECONDS = 60.0
+_ABANDON_SECONDS = 5.0
+# Workers in a row that the engine ended before they could connect, and that are replaced free of charge.
+_MOST_ENDED_EARLY = 20
 
 SpecOf = Callable[[int, Sequence[int]], WorkerSpec]
 """The specification of these workers of the task at this position."""
@@ -91,6 +94,7 @@ class Fleet:
         self._polled_at = -1e9
         self._connected: set[int] = set()
         self._finish: _Finish | None = None
+        self._ended_early = 0
         self._abandoned = threading.Event()
         self._thread = threading.Thread(
             target=self._loop, name=f"daisy-fleet-{launcher.name}", daemon=True
@@ -117,7 +121,19 @@ class Fleet:
     def abandon(self) -> None:
         """Kill every worker at once and wait for none (the second Ctrl-C)."""
         self._abandoned.set()
-        self._launcher.cancel([known.handle for known in list(self._known.values())], 0.0)
+        if self._caps.remote:
+            # Its thread cancels all, and may be waiting for an engine that is silent.
+            self.begin_finish(cancel=True)
+            self.join(_ABANDON_SECONDS)
+        else:
+            self._launcher.cancel([known.handle for known in list(self._known.values())], 0.0)
+
+    def left(self) -> list[Handle]:
+        """Workers that may live on after the end, because the engine was not heard of since."""
+        if self._thread.is_alive() and self._caps.remote:
+            return [known.handle for known in list(self._known.values())]
+        left: Callable[[], list[Handle]] | None = getattr(self._launcher, "left", None)
+        return [] if left is None else left()
 
     def _loop(self) -> None:
         while not (self._finish and not self._known) and not self._abandoned.is_set():
@@ -243,6 +259,9 @@ class Fleet:
             return
         for worker, known in asked.items():
             status = statuses.get(known.handle, Status(State.UNKNOWN))
+            if status.gone and (known.was_connected or self._finish is not None):
+                # That it has ended is enough: it has said itself how, or nobody wants it any more.
+                status = Status(State.EXITED, status.reason)
             if status.state.is_final:
                 self._ended(worker, known, status)
             elif worker not in self._connected and not known.cancelled:
@@ -261,6 +280,8 @@ class Fleet:
         wait = _LONGEST_POLL_SECONDS
         for worker, known in self._known.items():
             connected = worker in self._connected
+            if connected:
+                self._ended_early = 0
             if known.was_connected and not connected:
                 known.since = now  # something happened to it: ask often
             known.was_connected = connected
@@ -280,6 +301,9 @@ class Fleet:
     def _ended(self, worker: int, known: _Known, status: Status) -> None:
         del self._known[worker]
         clean = status.state in (State.EXITED, State.CANCELLED)
+        outside = status.outside and self._ended_early < _MOST_ENDED_EARLY
+        if status.outside and not known.was_connected:
+            self._ended_early += 1
         log_tail = getattr(self._launcher, "log_tail", None)
         # One that ended well and never connected is a riddle that its output may solve.
         is_plain = clean and (known.was_connected or not self._caps.remote)
@@ -289,7 +313,7 @@ class Fleet:
             # The worker may be in a queue, or run: its connection says so, or the limit of its wait.
             self._run.worker_detached(worker, reason, text)
         else:
-            self._run.worker_exited(worker, clean, reason, text)
+            self._run.worker_exited(worker, clean, reason, text, outside=outside)
         forget = getattr(self._launcher, "forget", None)
         if forget is not None:
             forget(known.handle)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from daisy._settings import CONTEXT_VARIABLE
+from daisy._settings import CONTEXT_VARIABLE, STARTED_VARIABLE
 from daisy.launchers._protocol import WorkerSpec
 
 
@@ -18,6 +18,7 @@ class JobFiles:
         self._folder = folder
         self._payloads: dict[str, Path] = {}
         self._batches = 0
+        self._secrets = 0
 
     def payload(self, spec: WorkerSpec) -> Path:
         """The file that workers of the task read as their input."""
@@ -26,6 +27,16 @@ class JobFiles:
             path = self._folder / f"payload-{len(self._payloads)}"
             _write(path, spec.payload)
             self._payloads[spec.task_id] = path
+        return path
+
+    def secrets(self, spec: WorkerSpec) -> Path | None:
+        """A file that sets the secret variables, for engines that show the environment of a job to others."""
+        if not spec.secret_env:
+            return None
+        self._secrets += 1
+        path = self._folder / f"secrets-{self._secrets}"
+        lines = (f"export {name}={shlex.quote(text)}\n" for name, text in spec.secret_env.items())
+        _write(path, "".join(lines).encode())
         return path
 
     def batch(self, spec: WorkerSpec, contexts: Sequence[str]) -> Path:
@@ -50,6 +61,7 @@ def script(
     *,
     batch: Path,
     payload: Path,
+    secrets: Path | None,
     index: str,
     first_index: int,
     prologue: str,
@@ -70,12 +82,16 @@ def script(
         "worker=${line%% *}",
         f"{CONTEXT_VARIABLE}=${{line#* }}",
         f"export {CONTEXT_VARIABLE}",
+        f"{STARTED_VARIABLE}=$(date +%s)",
+        f"export {STARTED_VARIABLE}",
     ]
     if spec.log_dir is not None and spec.log_mode != "console":
         lines += [
             f"log={shlex.quote(str(spec.log_dir.absolute()))}/worker_$worker",
             'if (: >>"$log.out") 2>/dev/null; then exec >>"$log.out" 2>>"$log.err"; fi',
         ]
+    if secrets is not None:
+        lines.append(f". {shlex.quote(str(secrets))}")
     lines += [f"export {name}={shlex.quote(value)}" for name, value in spec.env.items()]
     if prologue:
         lines.append(prologue)

@@ -65,14 +65,18 @@ class ProcessLauncher:
     """Starts each worker as a process that leads a group of its own.
 
     Where it is safe they are forked from a process that is made for it; otherwise each is a fresh interpreter.
+
+    Args:
+        may_fork: False for fresh interpreters only; a run that opens it decides anew.
     """
 
     name = "process"
     caps = Caps()
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_fork: bool = True) -> None:
         self._workers: dict[str, _Worker] = {}
         self._factories = Factories()
+        self._factories.are_allowed = may_fork
         self._console = Console()
         self._log_warned = False
 

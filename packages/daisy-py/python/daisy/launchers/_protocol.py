@@ -42,6 +42,9 @@ class Status:
         exit_code: As ``subprocess`` has it: negative for a signal.
         node: Where it runs.
         hopeless: Whether it can never start as asked for.
+        outside: Whether the engine or someone ended it, by no fault of its own. If it had not connected yet, it is
+            replaced, and nothing is counted against its task.
+        gone: Whether the engine does not know it any more, and may yet tell how it ended.
 
     >>> from daisy.launchers import State, Status
     >>> Status(State.FAILED, "out of memory", exit_code=-9).state.is_final
@@ -53,6 +56,8 @@ class Status:
     exit_code: int | None = None
     node: str = ""
     hopeless: bool = False
+    outside: bool = False
+    gone: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,8 @@ class WorkerSpec:
 class Launcher(Protocol):
     """Starts and ends workers. Every method is called from one thread, which is no other's.
 
-    ``adopt(handles)`` and ``log_tail(handle, n=50)`` are optional.
+    ``log_tail(handle, n=50)`` (the last that a worker said), ``forget(handle)`` (nobody will ask for it any more) and
+    ``left()`` (handles of workers that may live on after ``close``) are optional.
     """
 
     name: str

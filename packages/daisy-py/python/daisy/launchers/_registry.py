@@ -14,6 +14,8 @@ _BUILT_IN = {
     "process": "daisy.launchers._process:ProcessLauncher",
     "thread": "daisy.launchers._thread:ThreadLauncher",
     "slurm": "daisy.launchers.slurm:Slurm",
+    "dask": "daisy.launchers.dask:Dask",
+    "ray": "daisy.launchers.ray:Ray",
 }
 
 

@@ -17,6 +17,7 @@ from daisy.logging import logger
 
 _PREFIX = ".daisy-run-"
 _JOBS = "jobs.jsonl"
+_OWNER = "owner"
 
 
 class RunFolder:
@@ -41,7 +42,7 @@ class RunFolder:
         self.path = Path(
             tempfile.mkdtemp(prefix=_PREFIX if parent else _PREFIX.lstrip("."), dir=parent)
         )
-        self._owner = open(self.path / "owner", "wb") if shared else None
+        self._owner = open(self.path / _OWNER, "wb") if shared else None
         if self._owner is not None:
             _try_lock(self._owner.fileno())
 
@@ -77,13 +78,18 @@ class RunFolder:
         for folder in sorted(self.parent.glob(f"{_PREFIX}*")):
             if folder == self.path or not folder.is_dir():
                 continue
-            with contextlib.suppress(OSError), open(folder / "owner", "r+b") as owner:
+            with contextlib.suppress(OSError), open(folder / _OWNER, "r+b") as owner:
                 if _try_lock(owner.fileno()):
                     yield folder, _jobs_of(folder)
 
-    def remove(self) -> None:
-        """The run is over."""
-        shutil.rmtree(self.path, ignore_errors=True)
+    def remove(self, *, jobs_left: bool = False) -> None:
+        """The run is over; if jobs may be left, their names stay for whoever runs here next."""
+        if jobs_left:
+            for path in self.path.iterdir():
+                if path.name not in (_JOBS, _OWNER):
+                    path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
         if self._owner is not None:
             self._owner.close()
 

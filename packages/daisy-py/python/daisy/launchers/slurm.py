@@ -43,6 +43,8 @@ _STATES = {
     "COMPLETED": State.EXITED,
     "CANCELLED": State.CANCELLED,
 }
+# The engine or someone ended these.
+_OUTSIDE = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "REVOKED"}
 # A job waits for ever for these. Others, such as ReqNodeNotAvail or Licenses, may pass.
 _HOPELESS = re.compile(
     r"PartitionConfig|PartitionNodeLimit|PartitionTimeLimit|BadConstraints|DependencyNeverSatisfied"
@@ -103,22 +105,26 @@ def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
             _exit_code(code),
             node,
             word == "OUT_OF_MEMORY",
+            word in _OUTSIDE,
         )
         yield job, int(index), seen
 
 
 def _exit_code(text: str) -> int | None:
-    """``3``, or ``0:15`` for a signal."""
-    code, _, number = text.partition(":")
-    if number and number.isdecimal() and int(number):
-        return -int(number)
-    return int(code) if code.isdecimal() else None
+    """From what ``wait`` said of the process (``15`` for SIGTERM, ``768`` for 3), or ``3:0``, ``0:15``."""
+    code, colon, number = text.partition(":")
+    if not code.isdecimal():
+        return None
+    if colon:
+        return -int(number) if number.isdecimal() and int(number) else int(code)
+    status = int(code)
+    return -(status & 0x7F) if status & 0x7F else status >> 8
 
 
 def _cancel(elements: Sequence[str], at_once: bool) -> list[list[str]]:
     # A signal alone does not reach what is still waiting, and the end alone is not at once.
-    kill = [["scancel", "--quiet", "--full", "--signal=KILL", *elements]] if at_once else []
-    return [*kill, ["scancel", "--quiet", *elements]]
+    kill = [["scancel", "--full", "--signal=KILL", *elements]] if at_once else []
+    return [*kill, ["scancel", *elements]]
 
 
 def _kill_wait() -> float | None:

@@ -64,7 +64,7 @@ def check_over_asking_is_harmless(bench: LauncherBench) -> None:
 
 def check_workers_that_never_connect(bench: LauncherBench) -> None:
     """Workers that end without ever connecting are not started for ever."""
-    result = bench.run(bench.task(Actor(bench.folder, "return"), 3, max_workers=1))
+    result = bench.run(bench.task(Actor(bench.folder, "raise"), 3, max_workers=1))
     assert not result
     assert result.states["check"].abandoned
     reason = result.states["check"].abandon_reason or ""
