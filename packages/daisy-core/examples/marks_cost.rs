@@ -17,7 +17,7 @@ fn main() -> daisy_core::Result<()> {
     let (total, one) = (Roi::new(&[0], &[BLOCKS as i64])?, Roi::new(&[0], &[1])?);
     let task = TaskPlan::new("a", total, one, one, Fit::Valid, TaskOptions::default())?;
     let path = std::env::temp_dir().join(format!("daisy-marks-cost-{}", std::process::id()));
-    let options = StoreOptions { host: "here".to_owned(), measured: false };
+    let options = StoreOptions { host: "here".to_owned(), measured: false, settings: None };
     let mut sink = TrackingSink::new(vec![Some(Store::open(&path, &task, &options)?)])?;
     let began = Instant::now();
     for index in 0..BLOCKS {

@@ -44,7 +44,7 @@ fn task(shape: &[i64]) -> TaskPlan {
 }
 
 fn options() -> StoreOptions {
-    StoreOptions { host: "here".to_owned(), measured: false }
+    StoreOptions { host: "here".to_owned(), measured: false, settings: None }
 }
 
 fn open(path: &Path, plan: &TaskPlan) -> Store {

@@ -123,16 +123,20 @@ impl Run {
         workers.iter().filter(|view| view.connected).map(|view| view.worker.0).collect()
     }
 
-    /// Waits for the end of the run; once only.
-    fn join(&self, py: Python<'_>) -> Result<RunOutcome> {
+    /// Waits for the end of the run, once only; returns what it came to, and the error that stopped it.
+    fn join(&self, py: Python<'_>) -> Result<(RunOutcome, Option<Py<PyAny>>)> {
         let run = py.detach(|| self.run.write().unwrap_or_else(std::sync::PoisonError::into_inner).take());
         let Some(run) = run else {
             return Err(Error::new(ErrorKind::Refused, "the run was joined before").into());
         };
         let end = py.detach(|| run.join());
-        match end.error {
-            Some(error) => Err(CoreError::from(error)),
-            None => Ok(RunOutcome::new(end.outcome, end.stats, self.plan.clone_ref(py))),
+        let is_whole = end.outcome.tasks.len() == self.plan.get().pipeline.tasks().len();
+        match end.error.map(CoreError::from) {
+            Some(error) if !is_whole => Err(error),
+            error => {
+                let error = error.map(|error| PyErr::from(error).into_value(py).into_any());
+                Ok((RunOutcome::new(end.outcome, end.stats, self.plan.clone_ref(py)), error))
+            }
         }
     }
 }

@@ -5,10 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use daisy_core::geometry::IndexSet;
 use daisy_core::marks::MarkSink;
+use daisy_core::run::inspect_store;
 use daisy_core::scheduler::Prior;
 use daisy_core::tracking::{self, ReadStore, Store, StoreOptions, TrackingSink};
 use daisy_core::{Error, ErrorKind};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 
 use crate::errors::Result;
 use crate::task_plan::TaskPlan;
@@ -27,7 +30,8 @@ pub(crate) struct TrackingStore {
 
 #[pymethods]
 impl TrackingStore {
-    /// Opens the store of a task, or makes it. `host` is the name of this machine, for the lock.
+    /// Opens the store of a task, or makes it. `host` is the name of this machine, for the lock; `mask` has a byte per
+    /// block, `settings` is JSON, and both are kept with it.
     #[new]
     fn new(
         py: Python<'_>,
@@ -35,9 +39,16 @@ impl TrackingStore {
         plan: &Bound<'_, TaskPlan>,
         host: String,
         measured: bool,
+        settings: &str,
+        mask: Option<PyBackedBytes>,
     ) -> Result<Self> {
         let plan = &plan.get().plan;
-        let store = py.detach(|| Store::open(&path, plan, &StoreOptions { host, measured }))?;
+        let settings = serde_json::from_str(settings).ok();
+        let options = StoreOptions { host, measured, settings };
+        let store = py.detach(|| {
+            let store = Store::open(&path, plan, &options)?;
+            store.keep_mask(mask.as_deref()).map(|()| store)
+        })?;
         let notices = store.notices().to_vec();
         Ok(Self { store: Mutex::new(Some(store)), path, notices })
     }
@@ -90,6 +101,24 @@ pub(crate) fn sink(stores: &[Option<Py<TrackingStore>>]) -> Result<Option<Box<dy
 #[pyfunction]
 pub(crate) fn reset_tracking(py: Python<'_>, path: PathBuf, host: &str) -> Result<bool> {
     Ok(py.detach(|| tracking::reset(&path, host))?)
+}
+
+/// JSON, states, seconds.
+type Inspected<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// What the store at a path holds: JSON, and per block a byte of state and a little-endian 32-bit float of seconds,
+/// row-major, both empty for a task that is too large; `None` if no store is there.
+#[pyfunction]
+pub(crate) fn inspect_tracking<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    host: &str,
+) -> Result<Option<Inspected<'py>>> {
+    let Some(facts) = py.detach(|| inspect_store(&path, host))? else { return Ok(None) };
+    let text =
+        serde_json::to_string(&facts).map_err(|error| Error::new(ErrorKind::Store, error.to_string()))?;
+    let seconds: Vec<u8> = facts.cells.seconds.iter().flat_map(|value| value.to_le_bytes()).collect();
+    Ok(Some((text, PyBytes::new(py, &facts.cells.states), PyBytes::new(py, &seconds))))
 }
 
 /// Indices of the blocks that failed and are not done, as the store at a path has them.

@@ -26,10 +26,11 @@ class Work:
     def __call__(self, block: daisy.Block) -> None:
         """Block 3 always fails, block 5 at first.
 
-        If told to: 7 kills its worker at first, 9 hangs at first, and all wait for an external worker.
+        If told to: 7 kills its worker at first, 9 hangs at first, and all wait until a worker of the other kind,
+        launched or external, has a block, too.
         """
-        while self.meet and not Path(self.folder, "external").exists():
-            threading.Event().wait(0.01)
+        if self.meet:
+            meet(Path(self.folder), "launched", "external")
         index = block.write_roi.begin[0]
         path = Path(self.folder) / str(index)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -47,5 +48,13 @@ class Work:
 def external(block: daisy.Block) -> None:
     """The same, for ``daisy worker counted_work:external``."""
     folder = Path(os.environ["COUNTED_WORK"])
-    (folder / "external").touch()
+    if os.environ.get("COUNTED_WORK_MEETS"):
+        meet(folder, "external", "launched")
     Work(folder)(block)
+
+
+def meet(folder: Path, mine: str, other: str) -> None:
+    """Say that one kind of worker is there, and wait for the other."""
+    (folder / mine).touch()
+    while not (folder / other).exists():
+        threading.Event().wait(0.01)

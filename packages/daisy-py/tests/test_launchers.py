@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,6 +59,33 @@ def test_an_object_is_used_as_it_is() -> None:
     assert run(launcher=launcher, max_workers=2)
     assert launcher.started >= 1
     assert launcher.opened[0].addresses[0].startswith("127.0.0.1:")
+
+
+class Hasty(Wrapped):
+    """Threads that have a second to connect."""
+
+    name = "hasty"
+    caps = Caps(can_kill=False, grace="none", connect_timeout_s=1.0)
+
+    def open(self, run: RunContext) -> None:
+        self.inner = load("thread")
+        self.inner.open(run)
+
+    def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
+        return self.inner.launch(n, spec)
+
+
+def test_a_worker_that_is_connected_may_take_longer_than_it_may_take_to_connect() -> None:
+    begun: list[int] = []
+
+    def process(block: daisy.Block) -> None:
+        begun.append(block.block_id[1])
+        threading.Event().wait(3.0)
+
+    task = daisy.Task("t", BLOCK, BLOCK, BLOCK, process, launcher=Hasty(), max_workers=1)
+    result = daisy.run_blockwise(task, progress=False, summary=False)
+    assert result, result.errors
+    assert len(begun) == 1
 
 
 def test_an_unknown_name_is_an_error_before_anything_starts() -> None:

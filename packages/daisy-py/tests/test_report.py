@@ -135,7 +135,10 @@ def test_a_run_leaves_its_report_beside_the_logs(tmp_path: Path) -> None:
     assert (tmp_path / "logs/report.html").stat().st_size > 1_000_000
     empty = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False)
     assert empty.returncode == 1
-    assert "expected the log folder of a run that has ended" in empty.stderr
+    assert (
+        "expected the log folder of a run, its report.json, or a folder of tracking stores"
+        in empty.stderr
+    )
     assert "Traceback" not in empty.stderr
     (tmp_path / "report.json").write_text('{"schema": "other"}')
     wrong = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False)

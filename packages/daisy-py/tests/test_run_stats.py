@@ -103,7 +103,10 @@ def test_attempts_that_are_taken_away_are_not_counted(tmp_path: Path, mode: str)
         assert killed
 
 
-def test_a_worker_that_nobody_started_has_an_entry_of_its_own(tmp_path: Path) -> None:
+def test_a_worker_that_nobody_started_has_an_entry_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COUNTED_WORK_MEETS", "1")
     stats = run(Work(tmp_path, meet=True), "mixed", max_workers=1)
     by_launched = {worker.launched: worker for worker in stats.per_worker.values()}
     assert by_launched[True].blocks_processed > 0

@@ -54,7 +54,8 @@ def test_other_libraries_read_what_was_done(tmp_path: Path, shape: tuple[int, ..
     mask = np.random.default_rng(1).random(shape) < 0.5
     assert run(make(lambda block: None, tmp_path / "store", shape, skip_mask=mask))
     group = zarr.open_group(tmp_path / "store", mode="r")
-    assert sorted(group) == ["done", "failures"]
+    assert sorted(group) == ["done", "failures", "masked"]
+    assert (group["masked"][...] == mask).all()
     assert (group["done"][...] == ~mask).all()
     assert group["done"].dtype == np.uint8
     assert group["failures"].dtype == np.uint16
@@ -270,8 +271,15 @@ def test_masked_and_done_are_kept_apart(tmp_path: Path) -> None:
     assert states["task"].skipped_count == 2  # type: ignore[index]
     done = zarr.open_group(tmp_path / "store", mode="r")["done"][...]
     assert np.flatnonzero(done == 0).tolist() == [2, 5]
+    masked = zarr.open_group(tmp_path / "store", mode="r")["masked"][...]
+    assert np.flatnonzero(masked).tolist() == [2, 5]
+    other = np.arange(10) == 5
+    assert run(make(function := Count(), tmp_path / "store", skip_mask=other))
+    assert sorted(function.calls) == [(2,)]
+    assert (zarr.open_group(tmp_path / "store", mode="r")["masked"][...] == other).all()
     assert run(make(function := Count(), tmp_path / "store"))
-    assert sorted(function.calls) == [(2,), (5,)]
+    assert sorted(function.calls) == [(5,)]
+    assert sorted(zarr.open_group(tmp_path / "store", mode="r")) == ["done", "failures"]
 
 
 def test_what_check_function_finds_done_is_marked(tmp_path: Path) -> None:
@@ -357,14 +365,21 @@ def test_a_small_disk_fills_up_and_the_run_goes_on_when_it_has_grown(tmp_path: P
         pytest.skip("this user may not mount a file system")
     try:
         shape = (1_000_000,)
-        with pytest.raises(StoreError, match=r"No space left on device.*the run can be resumed"):
+        with pytest.raises(
+            StoreError, match=r"No space left on device.*the run can be resumed"
+        ) as full:
             run(make(lambda block: None, disk / "store", shape))
+        # What was done is not lost with the disk, and what is marked was done.
+        state = full.value.result.states["task"]
+        assert state.completed_count > 0
+        assert full.value.result.cancelled
         marks = int(zarr.open_array(disk / "store/done", mode="r")[...].sum())
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         with pytest.raises(StoreError, match="Read-only file system"):
             run(make(lambda block: None, disk / "store", shape))
         subprocess.run(["mount", "-o", "remount,rw,size=64m", disk], check=True)
         states = run(make(lambda block: None, disk / "store", shape), return_states=True)
+        assert marks <= state.completed_count
         assert 0 < marks == states["task"].skipped_count < 1_000_000  # type: ignore[index]
         assert zarr.open_array(disk / "store/done", mode="r")[...].all()
     finally:

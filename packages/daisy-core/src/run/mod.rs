@@ -9,6 +9,7 @@ mod entry;
 mod files;
 mod gate;
 mod handshake;
+mod inspect;
 mod leaving;
 mod listen;
 mod marking;
@@ -23,5 +24,6 @@ mod stream;
 
 pub use config::{Encryption, Listen, RunConfig};
 pub use entry::{Run, RunEnd};
+pub use inspect::{StoreFacts, inspect_store};
 pub use requests::{Note, Request, Told};
 pub use serial::{SerialRun, SerialWork, Step};

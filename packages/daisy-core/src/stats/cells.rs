@@ -47,12 +47,18 @@ impl Room {
     pub(super) fn take(&mut self, blocks: u64) -> Cells {
         let Some(rest) = self.0.checked_sub(blocks) else { return Cells::default() };
         self.0 = rest;
-        let blocks = blocks as usize;
-        Cells { states: vec![CellState::NotRun as u8; blocks], seconds: vec![f32::NAN; blocks] }
+        Cells::of(blocks)
     }
 }
 
 impl Cells {
+    /// Cells of so many blocks that did not run.
+    #[must_use]
+    pub fn of(blocks: u64) -> Self {
+        let blocks = blocks as usize;
+        Self { states: vec![CellState::NotRun as u8; blocks], seconds: vec![f32::NAN; blocks] }
+    }
+
     /// Takes note of how a block ended.
     #[inline]
     pub(super) fn set(&mut self, index: u64, state: CellState) {

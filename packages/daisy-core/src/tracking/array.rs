@@ -59,6 +59,17 @@ impl Array {
         Self::new(folder, grid, metadata).map(Some)
     }
 
+    /// Opens the array in this folder, whatever its shape; `None` if there is none.
+    pub(super) fn open_as_it_is(folder: PathBuf, element: Element) -> Result<Option<Self>> {
+        let path = folder.join("zarr.json");
+        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+        let document: Value =
+            serde_json::from_slice(&bytes).map_err(|error| not_json(&path, error.to_string()))?;
+        let metadata = ArrayMetadata::parse(&document, element)
+            .map_err(|error| error.with_context("array", folder.display()))?;
+        Self::new(folder, &Grid::new(&metadata.shape)?, metadata).map(Some)
+    }
+
     fn new(folder: PathBuf, grid: &Grid, metadata: ArrayMetadata) -> Result<Self> {
         let chunks = ChunkGrid::new(*grid, &metadata.chunk)
             .filter(|chunks| chunks.cells().saturating_mul(metadata.element.bytes()) <= LARGEST_CHUNK)
@@ -71,6 +82,11 @@ impl Array {
         let files =
             ChunkFiles { folder, keys: metadata.keys, chunks, item_bytes: metadata.element.bytes() as usize };
         Ok(Self { files, fill: metadata.fill, cache: ChunkCache::default() })
+    }
+
+    /// The block grid.
+    pub(super) const fn grid(&self) -> &Grid {
+        self.files.chunks.array()
     }
 
     const fn item(&self) -> usize {
@@ -118,6 +134,40 @@ impl Array {
     /// Asks the operating system to put what was written lately on its disk.
     pub(super) fn sync(&mut self) -> Result<()> {
         self.cache.slots().iter().try_for_each(|slot| sync(&self.files.path(slot.chunk)))
+    }
+
+    /// Writes all cells anew: one where the byte of the block is not zero. Chunks without such a block get no file.
+    pub(super) fn write_flags(&self, flags: &[u8]) -> Result<()> {
+        for chunk in 0..self.files.chunks.count() {
+            let mut bytes = vec![0; self.files.chunk_bytes()];
+            self.files.chunks.for_each_run(chunk, |run| {
+                let from = &flags[run.index as usize..][..run.length as usize];
+                for (cell, flag) in bytes[run.cell as usize..].iter_mut().zip(from) {
+                    *cell = u8::from(*flag != 0);
+                }
+            });
+            if bytes.contains(&1) {
+                self.files.replace(chunk, &bytes)?;
+            } else {
+                self.files.remove(chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the cells that are in files, and what they hold.
+    pub(super) fn for_each_cell(&self, mut visit: impl FnMut(u64, &[u8])) -> Result<()> {
+        let chunks = &self.files.chunks;
+        for chunk in self.files.present()? {
+            let Some(bytes) = self.files.read(chunk)? else { continue };
+            chunks.for_each_run(chunk, |run| {
+                let cells = &bytes[run.cell as usize * self.item()..][..run.length as usize * self.item()];
+                for (index, cell) in (run.index..).zip(cells.chunks_exact(self.item())) {
+                    visit(index, cell);
+                }
+            });
+        }
+        Ok(())
     }
 
     /// The blocks whose cell is not zero, as they are in the files.

@@ -1,5 +1,6 @@
 //! The files of an array's chunks.
 
+use std::io::ErrorKind as Io;
 use std::path::PathBuf;
 
 use super::cache::Slot;
@@ -41,6 +42,20 @@ impl ChunkFiles {
                     .with_context("expected", format!("{} bytes", self.chunk_bytes())))
             }
             _ => Ok(bytes),
+        }
+    }
+
+    /// Makes a chunk hold these bytes.
+    pub(super) fn replace(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
+        write_whole(&self.path(chunk), bytes, false)
+    }
+
+    /// Removes the file of a chunk, if there is one.
+    pub(super) fn remove(&self, chunk: u64) -> Result<()> {
+        let path = self.path(chunk);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != Io::NotFound => Err(store_error("removing", &path, error)),
+            _ => Ok(()),
         }
     }
 

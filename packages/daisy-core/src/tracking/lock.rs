@@ -15,6 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// Name of the lock file. It lies in the folder of the `done` array, where readers of Zarr look at chunk
 /// keys alone.
 pub(super) const LOCK_FILE: &str = "run.lock";
+/// Name of the file whose existence is the lock where there are no others.
+pub(super) const EXCLUSIVE_FILE: &str = "run.exclusive";
 
 /// Tries to lock a file: whether it could. An error of kind `Unsupported` means that nobody can.
 type TryLock = fn(&File) -> io::Result<bool>;
@@ -67,7 +69,7 @@ impl RunLock {
 
     /// Locks by making a file that must not exist yet.
     fn acquire_by_existence(path: &Path, holder: &Holder, notices: &mut Vec<String>) -> Result<Self> {
-        let exclusive = path.with_extension("exclusive");
+        let exclusive = path.with_file_name(EXCLUSIVE_FILE);
         notices.push(format!(
             "the file system of {} has no file locks: the file {} stands for one, and must be deleted by \
              hand if the run ends on another machine without removing it",
@@ -100,11 +102,43 @@ impl RunLock {
     }
 }
 
+impl RunLock {
+    /// Whether the store is still ours: nobody removed or replaced its folder under the run.
+    ///
+    /// # Errors
+    /// `Store` if it is not.
+    pub(super) fn check(&self) -> Result<()> {
+        let is_there = match &self.file {
+            Some(file) => is_still(file, &self.path),
+            None => self.path.exists(),
+        };
+        if is_there {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Store,
+            "the tracking store was removed or replaced while a run was using it",
+        )
+        .with_context("path", folder_of(&self.path).display())
+        .with_context("got", format!("{} is not the file that this run made", self.path.display()))
+        .with_context(
+            "expected",
+            "the folder to stay until the run has ended; run again to go on with what is marked there",
+        ))
+    }
+}
+
 impl Drop for RunLock {
     fn drop(&mut self) {
         // Removed while still locked, so that nobody else's file can be meant. Where that fails the file
         // stays, and the next run takes it over with a line in the log.
-        fs::remove_file(&self.path).ok();
+        if self.check().is_ok() {
+            fs::remove_file(&self.path).ok();
+            if self.file.is_none() {
+                // What was tried to lock in vain, by us or by others.
+                fs::remove_file(self.path.with_file_name(LOCK_FILE)).ok();
+            }
+        }
         drop(self.file.take());
     }
 }
@@ -151,7 +185,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-fn read_holder(file: &mut File) -> Option<Holder> {
+pub(super) fn read_holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.take(4096).read_to_string(&mut text).ok()?;

@@ -9,6 +9,7 @@ mod cache;
 mod chunk_files;
 mod chunks;
 mod clock;
+mod contents;
 mod element;
 mod files;
 mod found;
@@ -24,6 +25,7 @@ mod sink;
 mod store;
 mod writer;
 
+pub use contents::Contents;
 pub use holder::Holder;
 pub use mask::mask_indices;
 pub use reset::reset;

@@ -9,6 +9,7 @@ use super::found::{Found, look};
 use super::holder::Holder;
 use super::lock::{LOCK_FILE, RunLock};
 use super::measured::ARRAYS;
+use super::store::MASKED;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Deletes the store at this path; whether there was one. `host` names this machine, for the lock.
@@ -34,13 +35,29 @@ pub fn reset(path: &Path, host: &str) -> Result<bool> {
         let lock = RunLock::acquire(&done.join(LOCK_FILE), &Holder::this_process(host), &mut Vec::new())?;
         delete_contents(path)?;
         drop(lock);
-        delete(&done)?;
+        remove_if_empty(&done)?;
     } else {
         delete_contents(path)?;
     }
-    match fs::remove_dir(path) {
-        Err(error) if !is_left_in_place(&error) => Err(store_error("deleting", path, error)),
-        _ => Ok(true),
+    remove_if_empty(path).map(|()| true)
+}
+
+/// Deletes an array; other files in its folder stay, and the folder then.
+pub(super) fn remove_array(folder: &Path) -> Result<()> {
+    if fs::symlink_metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
+        return delete(folder);
+    }
+    let unfinished = format!("zarr.json{UNFINISHED}");
+    for name in ["c", "zarr.json", &unfinished] {
+        delete(&folder.join(name))?;
+    }
+    remove_if_empty(folder)
+}
+
+fn remove_if_empty(folder: &Path) -> Result<()> {
+    match fs::remove_dir(folder) {
+        Err(error) if !is_left_in_place(&error) => Err(store_error("deleting", folder, error)),
+        _ => Ok(()),
     }
 }
 
@@ -48,14 +65,13 @@ pub fn reset(path: &Path, host: &str) -> Result<bool> {
 /// reset that is interrupted can be called again.
 fn delete_contents(path: &Path) -> Result<()> {
     for (name, _) in ARRAYS {
-        delete(&path.join(name))?;
+        remove_array(&path.join(name))?;
     }
-    for name in ["failures", "gpu_util_pct", "gpu_mem_bytes"] {
-        delete(&path.join(name))?;
+    // The last two are of daisy 2.0.
+    for name in [MASKED, "failures", "gpu_util_pct", "gpu_mem_bytes"] {
+        remove_array(&path.join(name))?;
     }
-    for name in ["c", "zarr.json"] {
-        delete(&path.join("done").join(name))?;
-    }
+    remove_array(&path.join("done"))?;
     delete(&path.join(format!("zarr.json{UNFINISHED}")))?;
     delete(&path.join("zarr.json"))
 }

@@ -5,27 +5,37 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::array::Array;
+use super::array::{Array, not_json};
 use super::element::Element;
-use super::files::{store_error, write_whole};
+use super::files::{read_if_there, store_error, write_whole};
 use super::found::{ATTRIBUTE, Found, foreign, look, old};
 use super::holder::Holder;
 use super::identity::Identity;
 use super::lock::{LOCK_FILE, RunLock};
 use super::measured::MeasuredArrays;
+use super::reset::remove_array;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::IndexSet;
 use crate::measurement::Measurement;
 use crate::plan::TaskPlan;
 
 /// How a store is opened for a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreOptions {
     /// Name of this machine, for the lock.
     pub host: String,
     /// Whether measurements of blocks are kept.
     pub measured: bool,
+    /// What this run was asked for, kept with the store for reports.
+    pub settings: Option<Value>,
 }
+
+/// Name of the array of what the last run left out.
+pub(super) const MASKED: &str = "masked";
+/// Attribute of the group that says what the last run was asked for.
+const RUN_ATTRIBUTE: &str = "daisy_run";
+/// Blocks of a task of which each masked one is kept, at most: who has more has the mask itself.
+const MOST_MASKED_CELLS: u64 = 1 << 24;
 
 /// A store that is open for one run, under its lock.
 ///
@@ -38,8 +48,10 @@ pub struct Store {
     failures: Array,
     measured: Option<MeasuredArrays>,
     notices: Vec<String>,
+    /// Whether daisy made it; else nothing is removed from it.
+    is_ours: bool,
     // Last, so that it is released after all else.
-    _lock: RunLock,
+    lock: RunLock,
 }
 
 impl Store {
@@ -65,15 +77,21 @@ impl Store {
         // Again, because another run may have made the store meanwhile.
         let found = look(path)?;
         notices.extend(check(path, &found, &identity)?);
+        let is_ours = !matches!(found, Found::UserMade);
         if let Found::Blank(attributes) = found {
             write_group(path, attributes, &identity)?;
+        }
+        if let (Some(settings), true) = (&options.settings, is_ours) {
+            let run =
+                json!({"since": holder.since, "host": holder.host, "pid": holder.pid, "settings": settings});
+            set_attribute(path, RUN_ATTRIBUTE, run)?;
         }
         let grid = plan.layout().grid();
         let array = |name, element| Array::open_or_create(path.join(name), grid, element);
         let done = array("done", Element::UInt8)?;
         let failures = array("failures", Element::UInt16)?;
         let measured = options.measured.then(|| MeasuredArrays::open(path, grid)).transpose()?;
-        Ok(Self { path: path.to_owned(), done, failures, measured, notices, _lock: lock })
+        Ok(Self { path: path.to_owned(), done, failures, measured, notices, is_ours, lock })
     }
 
     /// Where it is.
@@ -94,6 +112,24 @@ impl Store {
     /// `Store` if a chunk cannot be read.
     pub fn done(&self) -> Result<IndexSet> {
         self.done.nonzero()
+    }
+
+    /// Keeps which blocks this run leaves out: `mask` has a byte per block, not zero where it does. Those of the run
+    /// before are forgotten. Masked blocks are never marked as done.
+    ///
+    /// # Errors
+    /// `Store` if it cannot be written.
+    pub fn keep_mask(&self, mask: Option<&[u8]>) -> Result<()> {
+        let (folder, grid) = (self.path.join(MASKED), self.done.grid());
+        match mask {
+            Some(mask)
+                if self.is_ours && grid.len() <= MOST_MASKED_CELLS && mask.len() as u64 == grid.len() =>
+            {
+                Array::open_or_create(folder, grid, Element::UInt8)?.write_flags(mask)
+            }
+            _ if self.is_ours => remove_array(&folder),
+            _ => Ok(()),
+        }
     }
 
     /// Marks a block as done.
@@ -129,6 +165,7 @@ impl Store {
     /// # Errors
     /// `Store` if a chunk cannot be written. Marks that were not written are kept, for another try.
     pub fn flush(&mut self) -> Result<()> {
+        self.lock.check()?;
         // What is known of a block comes before the mark that says that it is done.
         if let Some(arrays) = &mut self.measured {
             arrays.flush()?;
@@ -224,6 +261,16 @@ fn check(path: &Path, found: &Found, wanted: &Identity) -> Result<Option<String>
             ))
         }
     }
+}
+
+/// Sets an attribute of the group, and leaves the others as they are.
+fn set_attribute(path: &Path, name: &str, value: Value) -> Result<()> {
+    let path = path.join("zarr.json");
+    let bytes = read_if_there(&path)?.unwrap_or_default();
+    let mut document: Value =
+        serde_json::from_slice(&bytes).map_err(|error| not_json(&path, error.to_string()))?;
+    document["attributes"][name] = value;
+    write_whole(&path, format!("{document:#}\n").as_bytes(), true)
 }
 
 fn write_group(path: &Path, mut attributes: Map<String, Value>, identity: &Identity) -> Result<()> {

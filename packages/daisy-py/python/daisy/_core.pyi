@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
 
-__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "note_fork", "reset_tracking", "task_facts"]
+__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "inspect_tracking", "note_fork", "reset_tracking", "task_facts"]
 
 __version__: Final[str]
 
@@ -562,9 +562,9 @@ class Run:
         """
         Ids of the workers that are connected now, a moment old.
         """
-    def join(self, /) -> RunOutcome:
+    def join(self, /) -> tuple[RunOutcome, Any | None]:
         """
-        Waits for the end of the run; once only.
+        Waits for the end of the run, once only; returns what it came to, and the error that stopped it.
         """
     def next_request(self, /, wait: timedelta) -> Request | None:
         """
@@ -923,9 +923,10 @@ class TrackingStore:
     """
     The tracking store of one task, open and locked for one run.
     """
-    def __new__(cls, /, path: str | PathLike[str], plan: TaskPlan, host: str, measured: bool) -> TrackingStore:
+    def __new__(cls, /, path: str | PathLike[str], plan: TaskPlan, host: str, measured: bool, settings: str, mask: bytes | bytearray | None) -> TrackingStore:
         """
-        Opens the store of a task, or makes it. `host` is the name of this machine, for the lock.
+        Opens the store of a task, or makes it. `host` is the name of this machine, for the lock; `mask` has a byte per
+        block, `settings` is JSON, and both are kept with it.
         """
     def close(self, /) -> None:
         """
@@ -1001,6 +1002,12 @@ def end_with_parent(parent: SupportsIndex) -> bool:
 def failed_block_indices(path: str | PathLike[str], plan: TaskPlan) -> list[int]:
     """
     Indices of the blocks that failed and are not done, as the store at a path has them.
+    """
+
+def inspect_tracking(path: str | PathLike[str], host: str) -> tuple[str, bytes, bytes] | None:
+    """
+    What the store at a path holds: JSON, and per block a byte of state and a little-endian 32-bit float of seconds,
+    row-major, both empty for a task that is too large; `None` if no store is there.
     """
 
 def note_fork() -> None:

@@ -115,8 +115,8 @@ class Driver:
         if isinstance(self._observer, FormerObservers):
             self._observer.note_failure(failure.block, failure.error, failure.worker)
 
-    def end(self, *, cancel: bool) -> _core.RunOutcome:
-        """End the run and every worker; returns what it came to."""
+    def end(self, *, cancel: bool) -> tuple[_core.RunOutcome, BaseException | None]:
+        """End the run and every worker; returns what it came to, and the error that stopped it."""
         try:
             if cancel:
                 self.run.cancel()

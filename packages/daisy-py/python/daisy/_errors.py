@@ -80,9 +80,18 @@ class RefusedError(DaisyError):
 
 
 class StoreError(DaisyError):
-    """A tracking store that cannot be used."""
+    """A tracking store that cannot be used.
+
+    Attributes:
+        result: What was done until then, if the store failed during a run; None if it was refused before.
+    """
 
     kind = "store"
+
+    def __init__(self, message: str = "") -> None:
+        """An error with this message."""
+        super().__init__(message)
+        self.result: RunResult | None = None
 
 
 class StoreMismatch(StoreError):

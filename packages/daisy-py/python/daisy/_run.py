@@ -10,11 +10,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from daisy import _core, _script, _task_arguments, _termination, logging
+from daisy._errors import StoreError
 from daisy._mask import mask_bytes
 from daisy._observe import FormerObservers
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
 from daisy._progress import Watch, observer_of
-from daisy._report.facts import REPORT_FILE, settings_of
+from daisy._report.facts import settings_of
+from daisy._report.left import leave_note, leave_report
 from daisy._result import RunResult
 from daisy._settings import (
     CONNECT_TIMEOUT_VARIABLE,
@@ -97,6 +99,8 @@ def run_blockwise(
         TypeError, ValueError: A wrong argument, or tasks that do not fit together.
         SerializationError: A function that cannot be sent to a worker; nothing was started.
         AddressError: A host or port that cannot be listened on.
+        StoreError: A tracking store that cannot be used. If it failed during the run, what was done until then is its
+            attribute ``result``.
         KeyboardInterrupt: Ctrl-C; the result is its attribute ``daisy_result``.
 
     >>> import daisy
@@ -119,7 +123,7 @@ def run_blockwise(
         block_tracking,
         worker_processes,
     )
-    with open_stores(run.tasks, enabled=block_tracking) as run.stores:
+    with open_stores(run.tasks, run.masks, run.settings, enabled=block_tracking) as run.stores:
         result = _run_with_workers(run) if multiprocessing else _run_serially(run)
     return result.states if return_states else result
 
@@ -250,7 +254,14 @@ class _Arguments:
         self.summary = summary
         self.block_tracking = block_tracking
         self.worker_processes = worker_processes
+        self.masks = [mask_bytes(task) for task in self.tasks]
         self.stores: list[_core.TrackingStore | None] = []
+        self.settings = {
+            "resources": resources,
+            "host": host,
+            "worker_processes": worker_processes,
+            "block_tracking": block_tracking,
+        }
 
     def result(
         self,
@@ -260,21 +271,15 @@ class _Arguments:
         jobs_left: Sequence[Handle] = (),
     ) -> RunResult:
         """What the run came to, with what it was asked to be; its report is left beside the logs."""
-        settings = {
-            "resources": self.resources,
-            "host": self.host,
-            "worker_processes": self.worker_processes,
-            "block_tracking": self.block_tracking,
-        }
         result = RunResult(
             outcome,
             wall_seconds=wall_seconds,
             tasks=settings_of(self.tasks),
-            settings=settings,
+            settings=self.settings,
             jobs=jobs,
             jobs_left=jobs_left,
         )
-        _leave_report(result)
+        leave_report(result)
         return result
 
     def options(
@@ -287,7 +292,7 @@ class _Arguments:
             ports=self.ports,
             all_local=all_local,
             tls=tls_from_environment(),
-            masks=[mask_bytes(task) for task in self.tasks],
+            masks=self.masks,
             stores=self.stores,
             measures=[task.resource_tracking for task in self.tasks],
             # Whoever waits in a queue has not failed to connect: the fleet keeps both clocks then.
@@ -312,6 +317,7 @@ def _run_serially(arguments: _Arguments) -> RunResult:
                 "without arguments, which drives a daisy.Client; run it with multiprocessing=True"
             )
     started = time.monotonic()
+    leave_note(arguments.tasks, arguments.stores, makes_logs=False)
     run = _core.SerialRun(arguments.plan)
     with Watch(arguments.observer, run.snapshot) as watch:
         # One thread takes what it needs: budgets are for workers beside each other.
@@ -325,10 +331,11 @@ def _run_serially(arguments: _Arguments) -> RunResult:
         watch.end(outcome.states)
     result = arguments.result(outcome, time.monotonic() - started)
     if error is not None:
-        if isinstance(error, KeyboardInterrupt):
+        # An exception of the user's comes out as it is; those of the run itself tell what was done.
+        if isinstance(error, KeyboardInterrupt | StoreError):
             _attach(error, result)
             if arguments.summary:
-                print_summary(result, interrupted=True)
+                print_summary(result, interrupted=isinstance(error, KeyboardInterrupt))
         raise error
     if arguments.summary:
         print_summary(result)
@@ -343,6 +350,7 @@ def _run_with_workers(arguments: _Arguments) -> RunResult:
 
     started = time.monotonic()
     driver = Driver(arguments)
+    leave_note(arguments.tasks, arguments.stores, makes_logs=arguments.worker_processes)
     with _termination.raised() if driver.is_remote else contextlib.nullcontext():
         return _drive(arguments, driver, started)
 
@@ -354,36 +362,27 @@ def _drive(arguments: _Arguments, driver: Driver, started: float) -> RunResult:
             driver.serve()
         except BaseException as error:  # noqa: BLE001 - Ctrl-C or an error of check_function: raised again below
             interrupt = error
-        outcome = driver.end(cancel=interrupt is not None)
+        outcome, failure = driver.end(cancel=interrupt is not None)
         watch.end(outcome.states)
     wall_seconds = time.monotonic() - started
     result = arguments.result(outcome, wall_seconds, driver.jobs, driver.jobs_left)
     if arguments.summary:
         print_summary(result, interrupted=isinstance(interrupt, KeyboardInterrupt))
-    if interrupt is not None:
-        _attach(interrupt, result)
-        raise interrupt
+    stopped_by = interrupt or failure
+    if stopped_by is not None:
+        _attach(stopped_by, result)
+        raise stopped_by
     logging.logger.debug("run ended after %.3f s", result.wall_seconds)
     return result
 
 
-def _leave_report(result: RunResult) -> None:
-    """Write the report where the workers' logs are, if there are any."""
-    basedir = logging.get_log_basedir()
-    if basedir is None or not basedir.is_dir():
-        return
-    try:
-        result.save_json(basedir / REPORT_FILE)
-    except OSError as error:
-        # The run is worth more than its report.
-        logging.logger.debug("the report could not be left in %s: %s", basedir, error)
-
-
 def _attach(error: BaseException, result: RunResult) -> None:
-    """Let whoever catches an interrupt see what was done."""
+    """Let whoever catches an interrupt, or the failure of a store, see what was done."""
     error.daisy_result = result  # type: ignore[attr-defined]
     error.daisy_states = result.states  # type: ignore[attr-defined]
     error.daisy_task_order = list(result.states)  # type: ignore[attr-defined]
+    if isinstance(error, StoreError):
+        error.result = result
 
 
 def _ports(port: Ports) -> tuple[int, int]:

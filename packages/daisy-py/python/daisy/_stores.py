@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daisy import _core, _tracking, logging
+from daisy._report.facts import settings_of
 
 if TYPE_CHECKING:
     from daisy._task import Task
@@ -15,7 +17,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_stores(
-    tasks: Sequence[Task], *, enabled: bool
+    tasks: Sequence[Task],
+    masks: Sequence[bytes | None],
+    settings: Mapping[str, Any],
+    *,
+    enabled: bool,
 ) -> Iterator[list[_core.TrackingStore | None]]:
     """The stores of a run, an entry per task; locked until the run, or this context, is done with them.
 
@@ -28,11 +34,13 @@ def open_stores(
     host = _tracking.host_name()
     with ExitStack() as opened:
         stores: list[_core.TrackingStore | None] = []
-        for task, path in zip(tasks, paths, strict=True):
+        for task, path, mask in zip(tasks, paths, masks, strict=True):
             if path is None:
                 stores.append(None)
                 continue
-            store = _core.TrackingStore(path, task._plan, host, task.resource_tracking)
+            # Kept for reports of runs that leave none: what was asked for, and of which task.
+            asked = json.dumps({"run": settings, "task": settings_of([task])[task.task_id][1]})
+            store = _core.TrackingStore(path, task._plan, host, task.resource_tracking, asked, mask)
             # Without effect on a store that a run has taken over.
             opened.callback(store.close)
             for notice in store.notices:

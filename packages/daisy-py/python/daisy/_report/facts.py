@@ -4,6 +4,9 @@ The dictionary, and the JSON document made of it:
 
 ``schema``
     Name and version of this form: ``daisy-report/1``.
+``source``
+    ``run``, or ``stores`` if it was made of tracking stores because the run left no report; then see
+    :mod:`daisy._report.stores`.
 ``daisy_version``, ``created``, ``wall_seconds``, ``succeeded``, ``cancelled``
     The run as a whole; ``created`` is when it ended, in UTC.
 ``settings``
@@ -60,6 +63,7 @@ def to_json(result: RunResult) -> str:
 def _without_history(result: RunResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
+        "source": "run",
         "daisy_version": _core.__version__,
         "created": result.ended.astimezone(UTC).isoformat(timespec="seconds"),
         "wall_seconds": result.wall_seconds,
@@ -122,13 +126,14 @@ def _task(result: RunResult, task_id: str) -> dict[str, Any]:
         "settings": settings,
         "blocks": {
             "grid_shape": settings["block_grid_shape"],
-            "states": _packed(result._outcome.block_states(position)),
-            "seconds": _packed(result._outcome.block_seconds(position)),
+            "states": packed(result._outcome.block_states(position)),
+            "seconds": packed(result._outcome.block_seconds(position)),
         },
     }
 
 
-def _packed(cells: bytes) -> str | None:
+def packed(cells: bytes) -> str | None:
+    """Bytes as text; None if there are none."""
     return base64.b64encode(cells).decode("ascii") if cells else None
 
 
@@ -156,6 +161,11 @@ def _settings(task: Task) -> dict[str, Any]:
         if isinstance(task.launcher, str)
         else type(task.launcher).__name__,
     }
+
+
+def unfinished(stores: Mapping[str, str]) -> dict[str, Any]:
+    """What a run leaves where its report will be, so that one that is killed is not taken for the one before it."""
+    return {"schema": SCHEMA, "unfinished": True, "stores": dict(stores)}
 
 
 def now() -> datetime:

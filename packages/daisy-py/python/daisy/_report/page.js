@@ -3,7 +3,8 @@
   const report = JSON.parse(document.getElementById("report").textContent);
   const main = document.querySelector("main");
   const palette = ["#3b6fb6", "#d9822b", "#2e8b57", "#8e5ea2", "#c0392b", "#16a085", "#7f6000", "#5d6b7a"];
-  const stateColors = ["#e8ecf0", "#2e8b57", "#a3d9bd", "#c9d1d9", "#7fb7d6", "#c0392b", "#e0a458"];
+  const stateColors = ["#eef2f6", "#2e8b57", "#9fd8ba", "#9aa7b5", "#7fb7d6", "#c0392b", "#e0a458"];
+  const fromStores = report.source === "stores";
   const colorOf = Object.fromEntries(report.tasks.map((task, i) => [task.task_id, palette[i % palette.length]]));
   const config = { displaylogo: false, responsive: true };
   const font = { family: "system-ui, sans-serif", size: 12, color: "#1d2733" };
@@ -66,6 +67,7 @@
 
   function head() {
     const top = element("header", main);
+    if (fromStores) { headOfStores(top); return; }
     const word = report.cancelled ? "was interrupted" : report.succeeded ? "succeeded" : "did not finish all blocks";
     element("h1", top, "The run " + word, report.succeeded ? "good" : report.cancelled ? "warn" : "bad");
     const done = report.tasks.reduce((sum, task) => sum + task.counts.completed, 0);
@@ -73,28 +75,43 @@
     element("div", top, facts.join("  ·  "), "facts");
   }
 
+  function headOfStores(top) {
+    const sum = (name) => report.tasks.reduce((total, task) => total + task.counts[name], 0);
+    const going = report.tasks.some((task) => task.state === "running");
+    element("h1", top, report.succeeded ? "Everything is done" : going ? "The run goes on" : "The run did not come to its end", report.succeeded ? "good" : going ? "warn" : "bad");
+    const facts = [report.created, sum("completed") + " blocks done", sum("skipped") + " masked", sum("failed") + " failed", sum("not_done") + " not done", "daisy " + report.daisy_version];
+    element("div", top, facts.join("  ·  "), "facts");
+    element("div", top, "Made from the tracking stores: they keep what is done, not who did it or when. Why blocks failed is in the logs of the workers.", "facts");
+  }
+
   function tasks() {
     const place = section("Tasks", "tasks");
-    const header = ["task", "state", "blocks", "completed", "skipped", "failed", "orphaned", "failed attempts", "timeouts", "worker restarts"];
+    const header = ["task", "state", "blocks", ...(fromStores ? ["done", "masked", "failed", "not done", "failed attempts"] : ["completed", "skipped", "failed", "orphaned", "failed attempts", "timeouts", "worker restarts"])];
     table(place, header, report.tasks.map((task) => {
       const { counts } = task;
-      const state = [task.state, task.state === "done" ? "" : "bad"];
-      return [task.task_id, state, counts.total, counts.completed, counts.skipped, [counts.failed, counts.failed ? "bad" : ""], [counts.orphaned, counts.orphaned ? "warn" : ""], counts.failed_attempts, counts.timeouts, counts.worker_restarts];
+      const state = [task.state, task.state === "done" ? "" : task.state === "running" && fromStores ? "warn" : "bad"];
+      const first = [task.task_id, state, counts.total, counts.completed, counts.skipped, [counts.failed, counts.failed ? "bad" : ""]];
+      if (fromStores) return [...first, [counts.not_done, counts.not_done ? "warn" : ""], counts.failed_attempts];
+      return [...first, [counts.orphaned, counts.orphaned ? "warn" : ""], counts.failed_attempts, counts.timeouts, counts.worker_restarts];
     }));
     const blocks = ["per block", "mean", "median", "p95", "longest", "slope", "stragglers", "measured", "CPU", "peak RSS", "read", "written"];
     table(place, blocks, report.tasks.map((task) => {
       const { counts, time, measured } = task;
       const used = measured.blocks ? [seconds(measured.cpu_seconds), bytes(measured.peak_rss_bytes), bytes(measured.io_read_bytes), bytes(measured.io_write_bytes)] : ["–", "–", "–", "–"];
-      const times = counts.processed > counts.failed_attempts ? [seconds(time.mean), seconds(time.median), seconds(time.p95), seconds(time.longest), seconds(time.slope), time.straggler_count] : ["–", "–", "–", "–", "–", "–"];
+      const times = task.time.longest > 0 || (report.history && counts.processed > counts.failed_attempts) ? [seconds(time.mean), seconds(time.median), seconds(time.p95), seconds(time.longest), seconds(time.slope), time.straggler_count ?? "–"] : ["–", "–", "–", "–", "–", "–"];
       return [task.task_id, ...times, measured.blocks || "–", ...used];
     }));
-    report.tasks.filter((task) => task.reason).forEach((task) => element("p", place, task.task_id + " was abandoned: " + task.reason, "bad"));
+    report.tasks.filter((task) => task.reason).forEach((task) => element("p", place, task.task_id + (fromStores ? ": " : " was abandoned: ") + task.reason, fromStores ? "facts" : "bad"));
   }
 
   function throughput() {
+    if (!report.history) return;
     const place = section("Throughput", "throughput");
-    const width = report.history.bin_seconds;
-    const traces = report.history.throughput.map((bins, i) => ({
+    // Fewer and wider bins than were recorded: single blocks are in the timeline below.
+    const merged = Math.max(1, Math.ceil(Math.max(...report.history.throughput.map((bins) => bins.length)) / 128));
+    const width = report.history.bin_seconds * merged;
+    const wide = (bins) => Array.from({ length: Math.ceil(bins.length / merged) }, (_, i) => bins.slice(i * merged, (i + 1) * merged).reduce((a, b) => a + b, 0));
+    const traces = report.history.throughput.map(wide).map((bins, i) => ({
       name: report.history_tasks[i], x: bins.map((_, bin) => bin * width), y: bins.map((count) => count / width),
       type: "scatter", mode: "lines", line: { shape: "hv", width: 1.5, color: colorOf[report.history_tasks[i]] },
     }));
@@ -109,11 +126,28 @@
       x: task.time.histogram.map((bar) => bar[0]).concat(task.time.histogram.at(-1)[1]),
       y: task.time.histogram.map((bar) => bar[2]).concat(0),
     }));
-    if (!traces.length) { element("p", place, "No block came back in this run.", "facts"); return; }
-    plot(place, traces, { xaxis: { type: "log", title: { text: "seconds" } }, yaxis: { title: { text: "blocks" }, rangemode: "tozero" } }, 280);
+    if (!traces.length) { element("p", place, report.history ? "No block came back in this run." : "No block was measured: that is done with resource_tracking=True.", "facts"); return; }
+    const edges = traces.flatMap((trace) => trace.x).filter((edge) => edge > 0);
+    const ticks = logTicks(Math.min(...edges), Math.max(...edges));
+    plot(place, traces, { xaxis: { type: "log", title: { text: "time per block" }, tickvals: ticks, ticktext: ticks.map(round) }, yaxis: { title: { text: "blocks" }, rangemode: "tozero" } }, 280);
+  }
+
+  function round(value) {
+    const [unit, name] = value < 0.9e-3 ? [1e-6, " µs"] : value < 0.9 ? [1e-3, " ms"] : [1, " s"];
+    return Number((value / unit).toPrecision(3)) + name;
+  }
+  // As many of 1, 2 and 5 times a power of ten as there is room for.
+  function logTicks(from, to) {
+    const steps = to / from < 30 ? [1, 2, 5] : to / from < 1e4 ? [1, 3] : [1];
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power += 1) {
+      steps.forEach((step) => ticks.push(step * 10 ** power));
+    }
+    return ticks;
   }
 
   function workers() {
+    if (!report.history) return;
     const place = section("Workers", "workers");
     const { spans, lanes, spans_left_out: leftOut, bin_seconds: width } = report.history;
     const known = report.tasks.flatMap((task) => task.workers.map((worker) => [worker.worker_id, task.task_id]));
@@ -121,7 +155,7 @@
     const nameOf = (id) => (id === null ? "not registered" : names.get(id) || "worker " + id);
     const rows = [...names.values()];
     const height = Math.min(1400, 90 + 18 * Math.max(3, rows.length));
-    const axes = { xaxis: { title: { text: "seconds since the start" } }, yaxis: { type: "category", categoryorder: "array", categoryarray: rows.reverse(), automargin: true } };
+    const axes = { xaxis: { title: { text: "seconds since the start" } }, yaxis: { type: "category", categoryorder: "array", categoryarray: rows.reverse(), automargin: true, ...(rows.length <= 60 ? { dtick: 1 } : {}) } };
     if (!leftOut) {
       const groups = new Map();
       spans.forEach((span) => {

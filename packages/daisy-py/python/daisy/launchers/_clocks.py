@@ -44,6 +44,10 @@ class Clock:
                 )
         return ""
 
+    def stop(self) -> None:
+        """The worker is connected: time does not count until it is judged again."""
+        self._before = State.UNKNOWN
+
     def _tell(self, reason: str) -> None:
         if self._queued_s >= self._said_at:
             self._said_at = self._queued_s + _NEXT_WORD_S

@@ -274,8 +274,10 @@ class Fleet:
             return {}
         if not self._caps.remote:
             due = self._finish is not None or now - self._polled_at >= self._caps.poll_every
+            if due:
+                self._note_connected()
             return dict(self._known) if due else {}
-        self._connected = set(self._run.connected_workers())
+        self._note_connected()
         asked: dict[int, _Known] = {}
         wait = _LONGEST_POLL_SECONDS
         for worker, known in self._known.items():
@@ -291,6 +293,11 @@ class Fleet:
         if self._finish is not None or any(known.cancelled for known in asked.values()):
             wait = 0.0
         return asked if now - self._polled_at >= max(wait, self._caps.poll_every) else {}
+
+    def _note_connected(self) -> None:
+        self._connected = set(self._run.connected_workers())
+        for worker in self._connected & self._known.keys():
+            self._known[worker].clock.stop()
 
     def _judge(self, worker: int, known: _Known, status: Status) -> None:
         why = known.clock.judge(status, self._caps, self._run.addresses, time.monotonic())
