@@ -166,6 +166,11 @@ impl Store {
     /// `Store` if a chunk cannot be written. Marks that were not written are kept, for another try.
     pub fn flush(&mut self) -> Result<()> {
         self.lock.check()?;
+        // What went wrong because the folder is gone is told as that.
+        self.flush_arrays().map_err(|error| self.lock.check().err().unwrap_or(error))
+    }
+
+    fn flush_arrays(&mut self) -> Result<()> {
         // What is known of a block comes before the mark that says that it is done.
         if let Some(arrays) = &mut self.measured {
             arrays.flush()?;
