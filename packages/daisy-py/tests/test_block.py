@@ -24,7 +24,7 @@ def test_values() -> None:
     assert daisy.Block(ROI, READ, WRITE, "t", 7).block_id == ("t", 7)
     assert daisy.Block(ROI, READ, WRITE, block_id=("u", 7)).task_id == "u"
     with pytest.raises(TypeError, match="block_id"):
-        daisy.Block(ROI, READ, WRITE, "t", "x")  # type: ignore[arg-type]
+        daisy.Block(ROI, READ, WRITE, "t", "x")
     with pytest.raises(AttributeError):
         block.something = 3  # type: ignore[attr-defined]
 
@@ -33,12 +33,12 @@ def test_status_is_an_enum_and_a_number() -> None:
     block = daisy.Block(ROI, READ, WRITE, "t")
     assert block.status == 0
     assert block.status is daisy.BlockStatus.CREATED
-    block.status = 2  # type: ignore[assignment]
+    block.status = 2
     assert block.status is daisy.BlockStatus.SUCCESS
     assert (block.status.name, block.status.value) == ("SUCCESS", 2)
     for wrong, kind in ((9, ValueError), ("x", TypeError), (True, TypeError), (None, TypeError)):
         with pytest.raises(kind, match="status"):
-            block.status = wrong  # type: ignore[assignment]
+            block.status = wrong
 
 
 def test_blocks_travel_and_compare() -> None:
@@ -50,6 +50,7 @@ def test_blocks_travel_and_compare() -> None:
         assert other == block
         assert hash(other) == hash(block)
         assert (other.status, other.read_roi) == (block.status, READ)
+        assert other.stats is not None
         assert other.stats.cpu_seconds == 2.0
     assert block != daisy.Block(ROI, READ, WRITE, "u")
     assert "FAILED" in repr(block)
@@ -60,6 +61,7 @@ def test_measuring_part_of_a_block() -> None:
     with daisy.profile_block(block):
         sum(range(300_000))
     first = block.stats
+    assert first is not None
     assert first.wall_seconds > 0
     assert first.peak_rss_bytes > 1_000_000
     with daisy.profile_block(block):
@@ -75,6 +77,7 @@ def test_a_scheduler_by_hand() -> None:
     scheduler = daisy.Scheduler(task())
     assert scheduler.acquire_block("unknown") is None
     block = scheduler.acquire_block("t")
+    assert block is not None
     assert scheduler.task_states["t"].processing_count == 1
     with pytest.raises(RuntimeError, match="released"):
         scheduler.release_block(block)

@@ -45,7 +45,7 @@ def test_it_is_a_mapping_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert context.copy() == context
     assert context.addresses == ["[::1]:3"]
     with pytest.raises(TypeError):
-        daisy.Context(task_id=[])  # type: ignore[arg-type]
+        daisy.Context(task_id=[])
     monkeypatch.delenv("DAISY_CONTEXT", raising=False)
     with pytest.raises(KeyError, match="DAISY_CONTEXT not found"):
         daisy.Context.from_env()

@@ -30,7 +30,10 @@ from demo_runs import assert_refused, command, demo, make_input, said
         (("--sigma", "-1"), ("--sigma", "'-1'", "above 0")),
         (("--input", "nowhere.zarr"), ("--input", "no such file or folder", "nowhere.zarr")),
         (("--voxel-size", "4,4,4"), ("--voxel-size", "--input")),
-        (("--launcher", "nosuch"), ("nosuch",)),
+        (("--launcher", "nosuch"), ("--launcher", "'nosuch'", "process, slurm, thread")),
+        (("--threshold", "nan"), ("--threshold", "'nan'", "finite")),
+        (("--threshold", "inf"), ("--threshold", "'inf'", "finite")),
+        (("--threshold", "bright"), ("--threshold", "'bright'")),
         (("--depth", "3"), ("--depth",)),
     ],
 )
@@ -45,6 +48,7 @@ def test_wrong_argument(
     assert len(error.splitlines()) == 1, error
     for word in words:
         assert word in error
+    assert not (tmp_path / "out").exists(), "something was written"
 
 
 @pytest.mark.parametrize("shape", [(30,), (4, 5, 6, 7)])

@@ -103,7 +103,7 @@ def test_a_launcher_that_fails_ends_the_task_and_says_why() -> None:
     assert not result
     state = result.states["t"]
     assert state.abandoned
-    assert "the engine is gone" in state.first_worker_error
+    assert "the engine is gone" in str(state.first_worker_error)
 
 
 def test_wrong_addresses_are_errors_before_anything_starts() -> None:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ modes = pytest.mark.parametrize("mode", MODES)
 
 
 @pytest.fixture(autouse=True)
-def logs(tmp_path: Path) -> Path:
+def logs(tmp_path: Path) -> Iterator[Path]:
     """Logs beside what the test writes."""
     daisy.logging.set_log_basedir(tmp_path / "logs")
     yield tmp_path / "logs"
@@ -143,6 +144,7 @@ def test_a_client_goes_on_after_an_exception() -> None:
                     if block.block_id[1] == 3:
                         raise ValueError("three")
             except ValueError:
+                assert block is not None
                 assert block.status == daisy.BlockStatus.FAILED
 
     state = run(task(worker, max_retries=1)).states["t"]
@@ -287,7 +289,8 @@ def test_an_error_text_of_many_megabytes_costs_little(tmp_path: Path) -> None:
 
 def test_a_fork_inside_a_block_does_not_speak_for_it(tmp_path: Path) -> None:
     def process(block: daisy.Block) -> None:
-        for leave in (sys.exit, lambda: None):
+        leaves: list[Callable[[], object]] = [sys.exit, lambda: None]
+        for leave in leaves:
             child = os.fork()
             if child == 0:
                 leave()

@@ -147,7 +147,7 @@ def test_attributes() -> None:
     other = make()
     task.process_function = other.process_function
     with pytest.raises(TypeError):
-        task.process_function = None  # type: ignore[assignment]
+        task.process_function = None
     assert copy.copy(task).process_function is other.process_function
     assert copy.deepcopy(task).task_id == "t"
     with pytest.raises(TypeError, match="pickled"):

@@ -183,7 +183,7 @@ def test_nothing_works_so_the_rest_is_not_tried() -> None:
     assert state.abandoned
     assert state.failed_count + state.orphaned_count == 5000
     assert 10 <= state.failed_count <= 12
-    assert "give_up_after=10" in state.abandon_reason
+    assert "give_up_after=10" in str(state.abandon_reason)
     never = run(blocks(60, process, max_retries=0, give_up_after=None))
     assert never.states["t"].failed_count == 60
     assert not never.states["t"].abandoned

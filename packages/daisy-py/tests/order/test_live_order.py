@@ -9,6 +9,7 @@ from typing import Any
 
 import daisy
 import pytest
+from daisy._task import Fit
 
 
 def make_recorder(folder: Path, pause: float) -> Any:
@@ -47,7 +48,7 @@ def test_no_two_conflicting_blocks_overlap_in_time(tmp_path: Path, worker_proces
     """Three tasks of different block shape and context, four workers each, every pair compared."""
     record = make_recorder(tmp_path, 0.002)
 
-    def task(name: str, block: tuple[int, int], lower: int, upper: int, fit: str) -> daisy.Task:
+    def task(name: str, block: tuple[int, int], lower: int, upper: int, fit: Fit) -> daisy.Task:
         return daisy.Task(
             name,
             daisy.Roi((-8, -8), (56, 56)),
@@ -101,8 +102,7 @@ def test_an_order_dependent_function_gives_the_same_voxels_every_time() -> None:
             max_workers=max_workers,
             worker_processes=False,
         )
-        options = {"progress": False, "summary": False}
-        assert daisy.run_blockwise(task, multiprocessing=not serial, **options)
+        assert daisy.run_blockwise(task, multiprocessing=not serial, progress=False, summary=False)
         return data
 
     expected = run(1, serial=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import daisy
 import pytest
+from daisy._task import Fit
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ class Layout:
     total: Box
     read: Box
     write: Box
-    fit: str
+    fit: Fit
     conflict: bool
 
 
@@ -103,8 +104,8 @@ def test_any_order_of_releases_keeps_the_order_of_conflicts(
     names = [f"t{number}" for number in range(len(tasks))]
     upstream = {name: {f"t{up}" for up, down in edges if f"t{down}" == name} for name in names}
     conflict = {f"t{number}": layout.conflict for number, layout in enumerate(tasks)}
-    running: dict[tuple[str, int], tuple[Box, Box, daisy.Block]] = {}
-    done: dict[tuple[str, int], tuple[Box, Box]] = {}
+    running: dict[tuple[str | None, int], tuple[Box, Box, daisy.Block]] = {}
+    done: dict[tuple[str | None, int], tuple[Box, Box]] = {}
     failed: set[tuple[str, int]] = set()
 
     def begin(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--block-shape", type=_shape, metavar="N,N,N", help="voxels of a block (48 an axis)")
     add("--voxel-size", type=_shape, metavar="N,N,N", help="of --input, in whole world units")
     add("--sigma", type=_width, default=1.0, help="of the Gaussian, in voxels (%(default)s)")
-    add("--threshold", type=float, help="brighter is foreground (--input: Otsu's)")
+    add("--threshold", type=_finite, help="brighter is foreground (--input: Otsu's)")
     add("--launcher", default="process", metavar="NAME", help="how workers start (%(default)s)")
     add("--serial", action="store_true", help="all blocks in this process, one after another")
     add("--restart", action="store_true", help="forget what an earlier run did")
@@ -82,6 +83,16 @@ def _width(text: str) -> float:
         number = -1.0
     if not 0 < number <= 100:
         raise argparse.ArgumentTypeError(f"got {text!r}; expected a number above 0, at most 100")
+    return number
+
+
+def _finite(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a number that is finite")
     return number
 
 

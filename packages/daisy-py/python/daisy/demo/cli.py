@@ -14,6 +14,8 @@ from daisy.demo.errors import BadInput
 from daisy.demo.execute import execute
 from daisy.demo.job import STAGES, Job
 from daisy.demo.pipeline import Fleet
+from daisy.errors import LauncherUnavailable
+from daisy.launchers import load
 
 _INTERRUPTED = 130
 
@@ -37,6 +39,7 @@ def run(arguments: Sequence[str] | None) -> int:
 def _demo(options: Options) -> int:
     began = time.monotonic()
     plan = planning.plan(options)
+    _require_launcher(options.launcher)
     job = plan.job
     resumed = workspace.prepare(job, restart=options.restart)
     workspace.require_space(job)
@@ -50,6 +53,15 @@ def _demo(options: Options) -> int:
     _say_where_things_are(job)
     print(f"\n{'All checks passed' if passed else 'FAILED'} in {time.monotonic() - began:.1f} s")
     return 0 if passed else 1
+
+
+def _require_launcher(name: str) -> None:
+    """Refuse a launcher that is not there before anything is written."""
+    try:
+        load(name)
+    except LauncherUnavailable as error:
+        what = str(error).removeprefix("argument 'launcher': ")
+        raise BadInput(f"--launcher: {what}") from error
 
 
 def _say_what_is_to_come(plan: planning.Plan, *, resumed: bool) -> None:
