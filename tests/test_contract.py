@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from contract import imports, links, names, steps, versions, workflows
+from contract import blocks, imports, links, names, steps, versions, workflows
 from contract.pages import check_pages
 from contract.release import check_release
 from contract.repository import HERE, Repository
 
 Check = Callable[[Repository], list[str]]
-MODULES = (imports, links, names, steps, versions, workflows)
+MODULES = (blocks, imports, links, names, steps, versions, workflows)
 CHECKS: dict[str, Check] = {
     name.removeprefix("check_"): value
     for module in MODULES
@@ -51,9 +51,9 @@ PLANTS = [
     Plant(
         "extras_equal_groups",
         "pyproject.toml",
-        'docs = [\n    "furo',
-        'docs = [\n    "xfuro',
-        "xfuro",
+        'docs = [\n    "dask',
+        'docs = [\n    "xdask',
+        "xdask",
     ),
     Plant("console_commands", "docs/extra.md", "", "```console\ndaisi demo\n```", "'daisi'"),
     Plant("console_commands", "docs/extra.md", "", "```console\ndaisy demmo\n```", "'demmo'"),
@@ -110,6 +110,11 @@ PLANTS = [
         "1.70",
     ),
     Plant("steps_are_run_here", ".ci/run", "step 'nox -s demo'", "", "nox -s demo"),
+    Plant("code_blocks_are_run", "docs/extra.md", "", "```sh\nmake all\n```", "`make all`"),
+    Plant("code_blocks_are_run", "docs/extra.md", "", "```json\n{1}\n```", "not json"),
+    Plant("code_blocks_are_run", "docs/extra.md", "", "```py\nx = 1\n```", "`py` blocks"),
+    Plant("code_blocks_are_run", "docs/extra.md", "", "```\nx = 1\n```", "language ''"),
+    Plant("code_blocks_are_run", "docs/index.md", "", "```{note}\n```\n```c\n1\n```", "'c'"),
     Plant("imports", "tests/extra.py", "", "import funlib.show.neuroglancer, zap", "imports zap"),
     Plant(
         "imports", "packages/daisy-py/python/daisy/extra.py", "", "import scipy", "imports scipy"

@@ -134,10 +134,11 @@ def check_imports(repository: Repository) -> list[str]:
 
 
 def check_imports_of_pages(repository: Repository) -> list[str]:
-    """Return the imports in code blocks of pages of what the `examples` extra does not bring."""
+    """Return the imports in code blocks of pages of what the extras `examples` and `docs` do not bring."""
     project = repository.toml("pyproject.toml")
     allowed = _declared(project["project"]["dependencies"])
-    allowed |= _declared(project["project"]["optional-dependencies"]["examples"])
+    for extra in ("examples", "docs"):
+        allowed |= _declared(project["project"]["optional-dependencies"][extra])
     faults: list[str] = []
     beside: dict[Path, set[str]] = defaultdict(set)  # modules that a page has its reader write
     for fence in repository.fences:

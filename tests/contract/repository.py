@@ -97,7 +97,7 @@ def fences_of(page: Path) -> list[Fence]:
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         mark = re.match(r"\s*(`{3,})\s*(\{?[\w:+-]*\}?)", line)
         if opened is None:
-            if mark and not mark[2].startswith("{"):
+            if mark:
                 opened = (mark[1], mark[2], number, [])
         elif mark and mark[1] == opened[0] and not line.strip().strip("`"):
             _, language, start, lines = opened
