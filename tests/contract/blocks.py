@@ -40,6 +40,7 @@ STOOD_FOR = {
     r"cargo run --release -p daisy-core --example \w+": "cargo test builds the examples",
     r"(PYTHONPATH=\S+ )?python -m daisy_build.*": "daisy-build's tests of the doctor",
     r"daisy demo --workers 2": "`nox -s demo`",
+    r"daisy report tracking": "packages/daisy-py/tests/test_report*.py, on stores that runs left",
     r"daisy check-network --context .*": "packages/daisy-py/tests/faults/test_network.py",
     r"DAISY_WORKER_START=spawn python my_script\.py": "`python FILE`, with a setting that has its own test",
 }

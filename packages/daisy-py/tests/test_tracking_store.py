@@ -370,6 +370,7 @@ def test_a_small_disk_fills_up_and_the_run_goes_on_when_it_has_grown(tmp_path: P
         ) as full:
             run(make(lambda block: None, disk / "store", shape))
         # What was done is not lost with the disk, and what is marked was done.
+        assert full.value.result is not None
         state = full.value.result.states["task"]
         assert state.completed_count > 0
         assert full.value.result.cancelled

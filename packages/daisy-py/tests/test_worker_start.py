@@ -246,7 +246,7 @@ def test_the_death_of_the_process_that_forks_is_survived(tmp_path: Path) -> None
     result = run(blocks(10, process, max_workers=2))
     assert result, result.errors
     assert result.states["t"].worker_failure_count >= 1
-    assert "SIGKILL" in result.states["t"].last_worker_error
+    assert "SIGKILL" in str(result.states["t"].last_worker_error)
 
 
 @pytest.mark.parametrize("way", WAYS)
