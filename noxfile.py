@@ -386,18 +386,21 @@ def pages_check(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Test workers on engines: on a real Slurm, started on loopback (root; `apt-get` may install it), Dask, Ray."""
+    """Test workers on real engines on loopback: Slurm, Grid Engine (root, `apt-get` installs them), Dask, Ray."""
     wanted = {
         "sbatch": "slurm-client",
         "slurmctld": "slurmctld",
         "slurmd": "slurmd",
         "munged": "munge",
+        "sge_qmaster": "gridengine-master",
+        "sge_execd": "gridengine-exec",
+        "qconf": "gridengine-client",
     }
     missing = [package for program, package in wanted.items() if shutil.which(program) is None]
     if missing and shutil.which("apt-get"):
         session.run("apt-get", "update", "--quiet", external=True)
         install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends"]
-        session.run(*install, *missing, external=True)
+        session.run(*install, *missing, external=True, env={"DEBIAN_FRONTEND": "noninteractive"})
     install_editable(session, "dask", "ray", requirements=group("test"))
     folder = "packages/daisy-py/tests/engines"
     session.run("pytest", "-m", "engine and not soak", *(session.posargs or [folder]))

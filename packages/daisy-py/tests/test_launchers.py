@@ -89,7 +89,9 @@ def test_a_worker_that_is_connected_may_take_longer_than_it_may_take_to_connect(
 
 
 def test_an_unknown_name_is_an_error_before_anything_starts() -> None:
-    with pytest.raises(daisy.errors.LauncherUnavailable, match="process, ray, slurm, thread"):
+    with pytest.raises(
+        daisy.errors.LauncherUnavailable, match="lsf, pbs, process, ray, sge, slurm, thread"
+    ):
         run(launcher="nothing")
 
 

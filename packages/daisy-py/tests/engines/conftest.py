@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 
 import pytest
 from daisy import logging as daisy_logging
+from fake_engine import jobs as fake_engine_jobs
+from fake_engine import make as fake_engine_commands
+from grid_engine_cluster import GridEngineCluster
 from slurm_cluster import SlurmCluster, wait_until
 
 
@@ -34,6 +38,43 @@ def slurm(slurm_of_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Sl
     for name, value in slurm_of_session.env.items():
         monkeypatch.setenv(name, value)
     return slurm_of_session
+
+
+@pytest.fixture(scope="session")
+def grid_engine_of_session() -> Iterator[GridEngineCluster]:
+    """A Grid Engine that all tests share."""
+    if GridEngineCluster.missing():
+        pytest.skip(f"not installed: {', '.join(GridEngineCluster.missing())}")
+    folder = Path(tempfile.mkdtemp(prefix="daisy-sge-"))
+    folder.chmod(0o755)
+    cluster = GridEngineCluster(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture
+def grid_engine(
+    grid_engine_of_session: GridEngineCluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[GridEngineCluster]:
+    """The same, and proof that the test left no job in its queue."""
+    for name, value in grid_engine_of_session.env.items():
+        monkeypatch.setenv(name, value)
+    yield grid_engine_of_session
+    wait_until(lambda: not grid_engine_of_session.jobs(), 30, "no job is left in the queue")
+
+
+@pytest.fixture
+def fake_engine(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """The commands of LSF and PBS, imitated, and proof that no job is left."""
+    folder = tmp_path_factory.mktemp("fake")
+    monkeypatch.setenv("PATH", str(fake_engine_commands(folder)), prepend=os.pathsep)
+    yield folder
+    wait_until(lambda: not fake_engine_jobs(folder / "state"), 30, "no job is left")
 
 
 @pytest.fixture(scope="session")

@@ -169,7 +169,7 @@ class SlurmCluster:
 
     def _configure(self) -> None:
         host = socket.gethostname().split(".")[0]
-        port = _free_ports(self.nodes + 1)
+        port = free_ports(self.nodes + 1)
         for name in ("log", "state", "run", "spool"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         key = self.folder / "munge.key"
@@ -240,7 +240,7 @@ def wait_until(
     return False
 
 
-def _free_ports(count: int) -> int:
+def free_ports(count: int) -> int:
     """The first of so many ports in a row that nobody uses."""
     for first in range(20000 + os.getpid() % 10000, 60000, count):
         try:

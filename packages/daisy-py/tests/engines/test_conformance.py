@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from daisy.launchers import Dask, Ray, Slurm, load
+from daisy.launchers import Dask, GridEngine, Lsf, Pbs, Ray, Slurm, load
 from daisy.testing import LAUNCHER_CHECKS, LauncherBench
+from grid_engine_cluster import GridEngineCluster
 from slurm_cluster import SlurmCluster
 
 Check = Callable[[LauncherBench], None]
@@ -27,6 +28,19 @@ def test_local(check: Check, name: str, tmp_path: Path) -> None:
 @every_check
 def test_slurm(check: Check, slurm: SlurmCluster, tmp_path: Path) -> None:
     check(LauncherBench(Slurm, tmp_path))
+
+
+@pytest.mark.engine
+@every_check
+def test_grid_engine(check: Check, grid_engine: GridEngineCluster, tmp_path: Path) -> None:
+    check(LauncherBench(GridEngine, tmp_path))
+
+
+@pytest.mark.engine
+@every_check
+@pytest.mark.parametrize("launcher", [Lsf, Pbs])
+def test_imitated(check: Check, fake_engine: Path, launcher: Any, tmp_path: Path) -> None:
+    check(LauncherBench(launcher, tmp_path))
 
 
 @pytest.mark.engine

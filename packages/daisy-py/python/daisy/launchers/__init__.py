@@ -1,8 +1,8 @@
 """How workers start.
 
-A launcher is loaded by name: ``process``, ``thread``, ``slurm``, ``dask`` and ``ray`` are built in, others are entry
-points of the group ``daisy.launchers``. An object that is passed as ``Task(launcher=...)`` is used as it is:
-``Slurm(partition="gpu")``, or your own.
+A launcher is loaded by name: ``process``, ``thread``, ``slurm``, ``lsf``, ``pbs``, ``sge``, ``dask`` and ``ray`` are
+built in, others are entry points of the group ``daisy.launchers``. An object passed as ``Task(launcher=...)`` is used
+as it is: ``Slurm(partition="gpu")``, or your own.
 """
 
 from __future__ import annotations
@@ -23,16 +23,29 @@ from daisy.launchers._registry import load
 
 if TYPE_CHECKING:
     from daisy.launchers.dask import Dask
+    from daisy.launchers.grid_engine import GridEngine
+    from daisy.launchers.lsf import Lsf
+    from daisy.launchers.pbs import Pbs
     from daisy.launchers.ray import Ray
     from daisy.launchers.slurm import Slurm
 
-_ENGINES = {"Dask": "dask", "Ray": "ray", "Slurm": "slurm"}
+_ENGINES = {
+    "Dask": "dask",
+    "GridEngine": "grid_engine",
+    "Lsf": "lsf",
+    "Pbs": "pbs",
+    "Ray": "ray",
+    "Slurm": "slurm",
+}
 
 __all__ = [
     "Caps",
     "Dask",
+    "GridEngine",
     "Handle",
     "Launcher",
+    "Lsf",
+    "Pbs",
     "Ray",
     "RunContext",
     "Slurm",

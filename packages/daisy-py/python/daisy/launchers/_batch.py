@@ -199,9 +199,13 @@ class BatchLauncher:
         if answer is None:
             raise LauncherError(f"{argv[0]} does not answer", retryable=True)
         said = answer.stderr.strip() or answer.stdout.strip()
-        if answer.returncode != 0:
-            raise LauncherError(f"{argv[0]} refused the job: {said}")
         job = self._dialect.job_id(answer.stdout)
+        if answer.returncode != 0:
+            taken = self._dialect.job_id(answer.stderr)
+            if taken.isdecimal():
+                # Grid Engine calls it an error that a job which it took cannot run.
+                self._cancels.add([taken], at_once=True)
+            raise LauncherError(f"{argv[0]} refused the job: {said}")
         if not job:
             raise LauncherError(f"{argv[0]} named no job: {said}")
         return job
@@ -251,7 +255,7 @@ class BatchLauncher:
         element = self._elements.get(handle.launch_id)
         if element is None or element.log_dir is None:
             return ""
-        said = tail_of(element.log_dir / f"{self.name}-{handle.native_id}.log", n)
+        said = tail_of(element.log_dir / self._log_of(element), n)
         return "\n".join(
             part
             for part in (tail_of(element.log_dir / f"worker_{element.worker}.err", n), said)
@@ -262,12 +266,17 @@ class BatchLauncher:
         """A worker that ended will not be asked for again; an empty file of the engine is of no use."""
         element = self._elements.pop(handle.launch_id, None)
         if element is not None and element.log_dir is not None:
-            log = element.log_dir / f"{self.name}-{handle.native_id}.log"
+            log = element.log_dir / self._log_of(element)
             try:
                 if log.stat().st_size == 0:
                     log.unlink()
             except OSError:
                 return
+
+    def _log_of(self, element: Element) -> str:
+        if self._dialect.log is not None:
+            return self._dialect.log(element.job, element.index)
+        return f"{self.name}-{self._dialect.element(element.job, element.index)}.log"
 
     def close(self, cancel: bool = True) -> None:
         """Cancel what is left; if the engine is silent, again until it answers or this process ends."""

@@ -79,6 +79,7 @@ class Dialect:
         unknown_jobs: Words in an error that mean: these jobs have left the queue long ago.
         cancel: Arguments that end elements, politely or (the second) at once.
         element: How an element is named when it is cancelled.
+        log: Name of the file in which the engine writes what an element said to it; by default made from both names.
         hopeless: Reasons for which a job waits for ever.
         grace_s: Time from the first signal of a cancelled job to its death.
         own_variables: Beginnings of variables of a job that the jobs it submits must not inherit.
@@ -106,6 +107,7 @@ class Dialect:
     grace_s: float
     own_variables: Sequence[str] = ()
     keep_variables: Sequence[str] = ()
+    log: Callable[[str, int], str] | None = None
     keeps_finished: bool = True
     hides_environment: bool = True
     books: Callable[[str, int], list[str]] | None = None

@@ -14,6 +14,9 @@ _BUILT_IN = {
     "process": "daisy.launchers._process:ProcessLauncher",
     "thread": "daisy.launchers._thread:ThreadLauncher",
     "slurm": "daisy.launchers.slurm:Slurm",
+    "lsf": "daisy.launchers.lsf:Lsf",
+    "pbs": "daisy.launchers.pbs:Pbs",
+    "sge": "daisy.launchers.grid_engine:GridEngine",
     "dask": "daisy.launchers.dask:Dask",
     "ray": "daisy.launchers.ray:Ray",
 }
