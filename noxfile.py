@@ -41,7 +41,7 @@ def fitting_extras() -> list[str]:
 
 def fitting_groups() -> list[str]:
     """Return the groups of the tests of daisy that have wheels for this Python."""
-    return ["test", "stores"] if fitting_extras() else ["test"]
+    return ["test", "stores", "notebook"] if fitting_extras() else ["test"]
 
 
 def group(*names: str) -> list[str]:

@@ -35,22 +35,17 @@ class Observer(Protocol):
         """The run has ended."""
 
 
-def observer_of(progress: object) -> object | None:
-    """The observer that ``progress=`` asks for."""
-    if progress is True:
-        return TerminalObserver() if _is_terminal() else LineObserver()
-    if progress is None or progress is False:
-        return None
-    return progress
+def seconds_left(state: _core.TaskState, elapsed: float) -> float | None:
+    """How long a task will take from now on, judged by the blocks that this run did; None if it did none yet.
 
-
-def _is_terminal() -> bool:
-    if "ipykernel" in sys.modules:
-        return True
-    try:
-        return sys.stderr is not None and sys.stderr.isatty()
-    except ValueError:
-        return False  # stderr is closed
+    Blocks that were skipped take no time, so they say nothing of those that are left.
+    """
+    ended = state.completed_count - state.skipped_count + state.failed_count
+    left = state.total_block_count - state.completed_count - state.failed_count
+    left -= state.orphaned_count
+    if left <= 0:
+        return 0.0
+    return left * elapsed / ended if ended > 0 else None
 
 
 class TerminalObserver:
@@ -79,6 +74,8 @@ class TerminalObserver:
         """Move the bars."""
         for task_id, bar in self._bars.items():
             state = states[task_id]
+            # tqdm judges by what lies between the two: what was skipped took no time.
+            bar.initial = state.skipped_count
             bar.n = state.completed_count + state.failed_count + state.orphaned_count
             bar.set_postfix_str(
                 f"⧗={state.pending_count}, ▶={state.processing_count}, ✔={state.completed_count}, "
@@ -100,23 +97,32 @@ class TerminalObserver:
 class LineObserver:
     """One line per 30 seconds, for logs of batch jobs."""
 
-    def __init__(self) -> None:
+    def __init__(self, every_seconds: float = _LINE_EVERY_SECONDS) -> None:
+        self._every = every_seconds
         self._started = self._last = time.monotonic()
 
     def on_progress(self, states: States) -> None:
         """Say where each running task is, if it is time."""
         now = time.monotonic()
-        if now - self._last < _LINE_EVERY_SECONDS or sys.stderr is None:
+        if now - self._last < self._every or sys.stderr is None:
             return
         self._last = now
         running = [
             f"{task_id} {state.completed_count}/{state.total_block_count}"
             + (f" ({state.failed_count} failed)" if state.failed_count else "")
+            + _show_left(seconds_left(state, now - self._started))
             for task_id, state in states.items()
             if not state.is_done()
         ]
         shown = ", ".join(running[:_MOST_BARS])
         print(f"daisy: {now - self._started:.0f} s: {shown}", file=sys.stderr, flush=True)
+
+
+def _show_left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    minutes = round(seconds / 60)
+    return f" ({minutes} min left)" if minutes < 120 else f" ({minutes / 60:.0f} h left)"
 
 
 class JsonProgressObserver:
@@ -145,6 +151,7 @@ class JsonProgressObserver:
             raise ValueError("arguments 'path' and 'stream': expected at most one, got both")
         self._path = None if path is None else Path(path)
         self._stream = stream
+        self._started = time.monotonic()
 
     def on_start(self, states: States) -> None:
         """Write ``start`` lines; a run calls it.
@@ -152,6 +159,7 @@ class JsonProgressObserver:
         Args:
             states: The state of each task by name.
         """
+        self._started = time.monotonic()
         self._write("start", states)
 
     def on_progress(self, states: States) -> None:
@@ -171,6 +179,7 @@ class JsonProgressObserver:
         self._write("finish", states)
 
     def _write(self, event: str, states: States) -> None:
+        elapsed = time.monotonic() - self._started
         lines = "".join(
             json.dumps(
                 {
@@ -187,6 +196,7 @@ class JsonProgressObserver:
                     "orphaned": state.orphaned_count,
                     "restarts": state.worker_restart_count,
                     "failures": state.worker_failure_count,
+                    "eta_seconds": seconds_left(state, elapsed),
                 }
             )
             + "\n"

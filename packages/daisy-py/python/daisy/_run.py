@@ -13,8 +13,9 @@ from daisy import _core, _script, _task_arguments, _termination, logging
 from daisy._errors import StoreError
 from daisy._mask import mask_bytes
 from daisy._observe import FormerObservers
+from daisy._observers import observer_of
 from daisy._pipeline import Pipeline, PipelineLike, as_pipeline
-from daisy._progress import Watch, observer_of
+from daisy._progress import Watch
 from daisy._report.facts import settings_of
 from daisy._report.left import leave_note, leave_report
 from daisy._result import RunResult
@@ -83,7 +84,8 @@ def run_blockwise(
         pipeline: A pipeline, a task, or a list of tasks.
         multiprocessing: False to run all in this thread: exceptions come out as they are, debuggers work.
         resources: What all workers together may use of what tasks require, such as ``{"gpu": 2}``.
-        progress: True for bars, False for none, or an observer with ``on_start``, ``on_progress``, ``on_finish``.
+        progress: True for bars, False for none, an observer with ``on_start``, ``on_progress``, ``on_finish``, or the
+            name of one: ``"bars"``, ``"lines"``, ``"json"``, or that of a plugin (entry points ``daisy.observers``).
         block_tracking: False to ignore tracking stores.
         return_states: True to return the states of the tasks by name instead of the result.
         host: Address, name or interface to listen on; this machine only if it is not given (or ``DAISY_HOST``).
