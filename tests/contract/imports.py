@@ -72,7 +72,10 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
         (r"packages/daisy-py/python/.*", base),
         (r"packages/daisy-py/tests/compat/clients/.*", test | _clients(groups)),
         (r"packages/daisy-py/tests/engines/.*", demo | _declared(groups["test"]) | engines),
-        (r"packages/daisy-py/tests/.*", demo | _declared(groups["test"] + groups["stores"])),
+        (
+            r"packages/daisy-py/tests/.*",
+            demo | _declared(groups["test"] + groups["stores"] + groups["notebook"]),
+        ),
         (r"packages/daisy-build/src/.*", backend_base),
         (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),
         (r"tests/.*", test | backend_test),
