@@ -82,7 +82,11 @@ def tests(session: nox.Session) -> None:
         cargo(session, "test", "--quiet", "--package", "daisy-core")
     requirements = [*group(*fitting_groups(), "workflows"), *backend_group("test")]
     install_editable(session, *fitting_extras(), requirements=requirements)
-    quick = ["-m", "not soak and not slow and not engine", *existing(*PYTHON_TESTS)]
+    quick = [
+        "-m",
+        "not soak and not slow and not engine and not two_hosts",
+        *existing(*PYTHON_TESTS),
+    ]
     session.run("pytest", *(session.posargs or quick))
 
 
@@ -382,6 +386,19 @@ def pages_check(session: nox.Session) -> None:
     """Say whether GitHub Pages would take the documentation (`-- FILE` with GitHub's reply)."""
     where = {"PYTHONPATH": str(ROOT / "tests/contract")}
     session.run("python", "-m", "pages", *session.posargs, env=where)
+
+
+@nox.session
+def two_hosts(session: nox.Session) -> None:
+    """Test a driver and workers on hosts of their own: network namespaces (Linux, root, iproute2)."""
+    if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip") is None:
+        reason = "two_hosts needs Linux, root and iproute2 (`ip`); nothing was tested"
+        if "CI" in os.environ:
+            session.error(reason)
+        session.skip(reason)
+    install_editable(session, requirements=group("test"))
+    folder = "packages/daisy-py/tests/two_hosts"
+    session.run("pytest", "-m", "two_hosts", *(session.posargs or [folder]))
 
 
 @nox.session
