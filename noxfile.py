@@ -356,12 +356,11 @@ def coverage(session: nox.Session) -> None:
     session.run("coverage", "run", "-m", "pytest", "packages/daisy-py/tests", *session.posargs)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report", "--fail-under=90")
-    if shutil.which("cargo-llvm-cov"):
-        cargo(session, "llvm-cov", "--package", "daisy-core", "--summary-only")
-    elif shutil.which("cargo-tarpaulin"):
-        cargo(session, "tarpaulin", "--packages", "daisy-core", "--engine", "llvm")
-    else:
-        session.warn("no Rust figures: `cargo install cargo-tarpaulin`, then repeat")
+    if shutil.which("cargo-llvm-cov") is None:
+        cargo(session, "install", "--quiet", "--locked", "cargo-llvm-cov")
+    if shutil.which("rustup"):
+        session.run("rustup", "component", "add", "llvm-tools", external=True)
+    cargo(session, "llvm-cov", "--package", "daisy-core", "--summary-only")
 
 
 @nox.session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from packages import DASK, OURS, PEER, POOL, Package
+from packages import CUBED, DASK, DASK_OVERLAP, OURS, PEER, POOL, Package
 
 BOTH = (OURS, PEER)
 RATE = "blocks_per_second"
@@ -58,6 +58,8 @@ def _scheduler(axes: int, **more: object) -> dict[str, Any]:
 
 
 FEW = {"blocks": 10**4}
+FEWER = {"blocks": 2500}
+FEWEST = {"blocks": 400}
 SOME = {"blocks": 10**5}
 
 NO_OP = [
@@ -66,9 +68,9 @@ NO_OP = [
         "noop-1d-w2",
         _workers(2, 1),
         RATE,
-        packages=(OURS, PEER, POOL, DASK),
+        packages=(OURS, PEER, POOL, DASK, DASK_OVERLAP, CUBED),
         quick=FEW,
-        smaller={DASK.name: FEW},
+        smaller={DASK.name: FEW, DASK_OVERLAP.name: FEWER, CUBED.name: FEWEST},
         bar=40,
         note="the headline; Pool counts its start, as both daisies do, dask does not",
     ),

@@ -50,5 +50,10 @@ OURS = Package("daisy-py", "daisy_api")
 PEER = Package("daisy 2.0.0", "daisy_api", ("daisy==2.0.0", "numpy"))
 POOL = Package("multiprocessing.Pool", "pool")
 DASK = Package("dask.distributed", "dask_map", ("distributed>=2024.8",))
+DASK_OVERLAP = Package(
+    "dask map_overlap", "dask_overlap", ("dask[array]>=2024.8", "distributed>=2024.8")
+)
+CUBED = Package("cubed map_overlap", "cubed_overlap", ("cubed>=0.20", "tqdm"))
 
-PACKAGES = {package.name: package for package in (OURS, PEER, POOL, DASK)}
+ALL = (OURS, PEER, POOL, DASK, DASK_OVERLAP, CUBED)
+PACKAGES = {package.name: package for package in ALL}

@@ -68,12 +68,12 @@ def _rows(case: Case, records: Sequence[Record]) -> Iterable[Row]:
             error = next(record["error"] for record in records if record["package"] == name)
             yield (case.name, name, "-", str(error)[:60], "", "", "", "")
             continue
-        spread = f"{_number(min(found))} .. {_number(max(found))}"
+        spread = f"{number(min(found))} .. {number(max(found))}"
         ratio = _ratio(case, values.get(OURS.name, []), found) if name != OURS.name else None
         bar, verdict = _verdict(case, name, ratio, median(found))
         shown = f"{ratio:.1f} ×" if ratio is not None else ""
         unit = _UNITS[case.figure]
-        yield (case.name, name, _number(median(found)), spread, unit, shown, bar, verdict)
+        yield (case.name, name, number(median(found)), spread, unit, shown, bar, verdict)
 
 
 def _ratio(case: Case, ours: Sequence[float], theirs: Sequence[float]) -> float | None:
@@ -92,7 +92,8 @@ def _verdict(case: Case, name: str, ratio: float | None, value: float) -> tuple[
     return "", ""
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Write a figure with three digits, or with commas."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -18,9 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Case
+from readme import ROWS, markdown
 from report import table
 
 from packages import HERE, OURS, PACKAGES, Package
+
+README_FIGURES = Path()
+"""What `--table` means without a file."""
 
 
 def measure(
@@ -88,11 +92,20 @@ def parse() -> argparse.Namespace:
     add("--timeout", type=float, default=900, help="seconds for one measurement (%(default)s)")
     add("--out", type=Path, default=HERE / "results.jsonl", help="JSON lines (%(default)s)")
     add("--environments", type=Path, default=HERE / ".environments", help="(%(default)s)")
-    add("--table", type=Path, help="print the table of an earlier --out, and measure nothing")
+    add(
+        "--table",
+        type=Path,
+        nargs="?",
+        const=README_FIGURES,
+        metavar="FILE",
+        help="measure what README shows, and print it as Markdown; with FILE print that of an earlier --out",
+    )
     options = parser.parse_args()
     unknown = sorted(set(options.cases) - set(CASES))
     if unknown:
         parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(CASES)}")
+    if options.table == README_FIGURES:
+        options.cases, options.rounds = list(ROWS), 1
     options.cases = options.cases or list(CASES)
     return options
 
@@ -100,10 +113,12 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Measure, print the table; 1 if daisy-py could not do a case."""
     options = parse()
-    if options.table:
+    if options.table not in (None, README_FIGURES):
         records = [json.loads(line) for line in options.table.read_text().splitlines()]
     else:
         records = run(options)
+    if options.table:
+        print(markdown(records))
     print(table(records))
     return int(any("error" in record and record["package"] == OURS.name for record in records))
 

@@ -133,7 +133,7 @@ def block_life() -> str:
         text(569, 132, "the function", size=11),
         text(569, 158, "returned", size=11),
         arrow([(500, 164), (500, 238), (609, 238)]),
-        text(553, 254, "the last attempt failed", size=11),
+        text(553, 254, "last attempt failed", size=11),
         arrow([(440, 164), (440, 190), (280, 190), (280, 165)], dashed=True),
         text(364, 206, "raised, timed out, worker died: another attempt", size=11),
         arrow([(90, 120), (90, 46), (219, 46)], dashed=True),

@@ -96,7 +96,7 @@ def _measured(repository: Repository) -> set[str]:
     source = repository.root / "benchmarks/packages.py"
     tree = ast.parse(source.read_text(encoding="utf-8")) if source.exists() else ast.Module([], [])
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    pattern = r"[A-Za-z][\w.-]*[<>=]=.*"
+    pattern = r"[A-Za-z][\w.-]*(\[[\w,]+\])?[<>=]=.*"
     return _declared(text for text in texts if isinstance(text, str) and re.match(pattern, text))
 
 
