@@ -175,6 +175,13 @@ START = [
         quick={"blocks": 500},
         note="the same with far more workers than cores; compare with busy-w2",
     ),
+    Case(
+        "wait-w8",
+        _workers(8, 1, blocks=128, wait=True),
+        "seconds",
+        quick={"blocks": 64},
+        note="8 workers, 16 blocks of 100 ms for each: 1.6 s if nobody hoards, and the start of the workers",
+    ),
 ]
 
 TRACKING = [

@@ -40,6 +40,11 @@ def spin(_block: daisy.Block) -> None:
         pass
 
 
+def wait(_block: daisy.Block) -> None:
+    """Take 100 ms, and no processor."""
+    time.sleep(0.1)
+
+
 def make_task(
     request: Request,
     name: str = "work",
@@ -83,8 +88,8 @@ def run(pipeline: Work, expected: int, *, multiprocessing: bool = True) -> None:
 
 
 def workers(request: Request) -> Figures:
-    """No-op blocks (or blocks of 10 ms) through worker processes."""
-    function = spin if request.get("spin") else no_op
+    """No-op blocks (or blocks of 10 ms of work, or of 100 ms of waiting) through worker processes."""
+    function = spin if request.get("spin") else wait if request.get("wait") else no_op
     task, count = make_task(request, function=function), block_count(request)
     with spent() as cost:
         run(task, count)

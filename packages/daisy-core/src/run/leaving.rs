@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::driver::Driver;
 use crate::ids::WorkerId;
 use crate::scheduler::{Event, Now, WorkerExit};
+use crate::wire::ServerMessage;
 
 /// Time for the connection of an ended process to end, too. It takes longer only if a child of the process holds it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -56,12 +57,17 @@ impl Driver {
         }
     }
 
-    /// A worker has said good-bye. It has reported on every block that it started, so that what it holds still was
+    /// A worker has said good-bye, and is told which of its reports have arrived: all. It has reported on every block that it started, so that what it holds still was
     /// under way to it and goes back, free of charge.
     pub(super) fn take_leave(&mut self, worker: WorkerId) {
         self.sessions.end(worker, "has said good-bye");
         self.feed(Event::WorkerDraining { worker });
         self.take_back_lost(worker, &[]);
+        if let Some(session) = self.sessions.find(worker)
+            && let Some(outbox) = &session.outbox
+        {
+            outbox.send(ServerMessage::Heartbeat { reports_seen: session.reports_seen });
+        }
     }
 
     /// A connection has ended; of no meaning if its worker has another one by now.

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -136,6 +136,8 @@ pub struct Wire {
     pub address: String,
     /// Bytes that workers have sent to the server.
     pub sent: Arc<AtomicU64>,
+    /// Whether what workers send is lost on the way.
+    pub swallows: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
 
@@ -146,17 +148,23 @@ impl Wire {
         let open: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let opened = Arc::clone(&open);
         let sent: Arc<AtomicU64> = Arc::default();
-        let counted = Arc::clone(&sent);
+        let swallows: Arc<AtomicBool> = Arc::default();
+        let (counted, swallowed) = (Arc::clone(&sent), Arc::clone(&swallows));
         std::thread::spawn(move || {
             for worker in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(&server) else { continue };
                 let both = [worker.try_clone().unwrap(), server.try_clone().unwrap()];
                 opened.lock().unwrap().extend(both);
-                pass(worker.try_clone().unwrap(), server.try_clone().unwrap(), Arc::clone(&counted));
-                pass(server, worker, Arc::default());
+                pass(
+                    worker.try_clone().unwrap(),
+                    server.try_clone().unwrap(),
+                    Arc::clone(&counted),
+                    Arc::clone(&swallowed),
+                );
+                pass(server, worker, Arc::default(), Arc::default());
             }
         });
-        Self { address, sent, open }
+        Self { address, sent, swallows, open }
     }
 
     /// Cuts every connection, losing what is under way.
@@ -167,11 +175,14 @@ impl Wire {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, count: Arc<AtomicU64>) {
+fn pass(mut from: TcpStream, mut to: TcpStream, count: Arc<AtomicU64>, swallows: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let mut bytes = [0; 1 << 14];
         while let Ok(length @ 1..) = from.read(&mut bytes) {
             count.fetch_add(length as u64, Ordering::Relaxed);
+            if swallows.load(Ordering::Relaxed) {
+                continue;
+            }
             if to.write_all(&bytes[..length]).is_err() {
                 break;
             }

@@ -1,11 +1,12 @@
 //! The thread that takes what the server sends, and connects again when the connection is lost.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::connect::{has_nobody_listening, reach};
 use super::ending;
-use super::shared::Shared;
+use super::shared::{CLOSE_LIMIT, Shared};
 use super::state::{End, Link, Lost};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::frame::FrameBuffer;
@@ -24,10 +25,9 @@ pub(super) fn run(shared: &Shared, mut stream: Arc<Stream>, mut frames: FrameBuf
         let error = read_all(shared, &stream, &mut frames);
         stream.end();
         shared.lock().link_lost();
-        if shared.lock().end.is_some() {
-            return;
-        }
-        match come_back(shared, error) {
+        let has_ended = shared.lock().end.is_some();
+        let next = if has_ended { leave_again(shared) } else { come_back(shared, error) };
+        match next {
             Some((next_stream, next_frames)) => (stream, frames) = (next_stream, next_frames),
             None => return,
         }
@@ -102,7 +102,7 @@ fn give(shared: &Shared, grants: &[Grant]) {
 fn come_back(shared: &Shared, error: Error) -> Option<(Arc<Stream>, FrameBuffer)> {
     let lost_at = Instant::now();
     let (mut pause, mut last) = (FIRST_PAUSE, error);
-    while !matches!(last.kind(), ErrorKind::Refused | ErrorKind::Authentication | ErrorKind::Protocol) {
+    while !is_final(&last) {
         let grace = shared.welcome.reconnect_grace;
         let is_over = lost_at.elapsed() >= grace;
         let has_ended =
@@ -126,6 +126,30 @@ fn come_back(shared: &Shared, error: Error) -> Option<(Arc<Stream>, FrameBuffer)
         ending::end_process(ending::DRIVER_GONE, &text);
     }
     None
+}
+
+/// The connection ended before the server has said that the last reports have arrived: they are brought again, for a
+/// while. A server that had the good-bye refuses, and then had the reports, too.
+fn leave_again(shared: &Shared) -> Option<(Arc<Stream>, FrameBuffer)> {
+    let until = Instant::now() + CLOSE_LIMIT.min(shared.welcome.reconnect_grace);
+    let mut pause = FIRST_PAUSE;
+    while shared.lock().has_left_unheard() && Instant::now() < until {
+        match try_again(shared) {
+            Ok(registered) => {
+                shared.leave_again();
+                return Some(registered);
+            }
+            Err(error) if is_final(&error) || has_nobody_listening(&shared.config.addresses) => return None,
+            Err(_) => thread::sleep(pause),
+        }
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+    None
+}
+
+/// Whether the server will not say anything else next time.
+fn is_final(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Refused | ErrorKind::Authentication | ErrorKind::Protocol)
 }
 
 fn try_again(shared: &Shared) -> Result<(Arc<Stream>, FrameBuffer)> {

@@ -12,7 +12,7 @@ use crate::wire::message::{Grant, Welcome, WorkerMessage};
 use crate::wire::stream::Stream;
 
 /// Longest good-bye.
-const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Everything that the worker's threads, the reader and the pulse have in common.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Shared {
 
     /// The driver ended this worker: what is here is not to be started.
     pub(super) fn kill(&self) {
-        self.lock().drop_queue();
+        self.lock().note_kill();
         self.end(End::Dismissed);
     }
 
@@ -203,17 +203,27 @@ impl Shared {
         if matches!(self.lock().end, Some(End::Closed)) {
             return;
         }
+        self.lock().end = Some(End::Closed);
+        self.say_goodbye();
+        self.granted.notify_all();
+        self.pulse.notify_all();
+    }
+
+    /// The last word, after which only the server speaks.
+    fn say_goodbye(&self) {
         self.send(&WorkerMessage::Goodbye).ok();
-        let mut state = self.lock();
-        state.end = Some(End::Closed);
+        let state = self.lock();
         if let Link::Up(stream) = &state.link {
             // Not closed yet: what the server still sends is read to its end, or closing would reset the
             // connection and the last reports would be lost with it.
             stream.limit_reads(Some(CLOSE_LIMIT)).ok();
             stream.end_writing().ok();
         }
-        drop(state);
-        self.granted.notify_all();
-        self.pulse.notify_all();
+    }
+
+    /// Over a new connection: says what was lost with the one before.
+    pub(super) fn leave_again(&self) {
+        self.flush();
+        self.say_goodbye();
     }
 }

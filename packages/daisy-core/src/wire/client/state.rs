@@ -37,6 +37,8 @@ pub(super) struct State {
     is_draining: bool,
     /// Whether blocks were given back in the middle of their processing.
     gave_back: bool,
+    /// Whether the driver has given this worker up.
+    is_killed: bool,
     /// Weighted mean of what blocks took, later ones more.
     mean_duration: Option<Duration>,
     pub(super) end: Option<End>,
@@ -87,6 +89,7 @@ impl State {
             is_ready: false,
             is_draining: false,
             gave_back: false,
+            is_killed: false,
             mean_duration: None,
             end: None,
         }
@@ -97,9 +100,10 @@ impl State {
         self.queue.extend(grants);
     }
 
-    /// Blocks that were not started are not to be started any more.
-    pub(super) fn drop_queue(&mut self) {
+    /// The driver has given this worker up: what is here is not to be started, and no report counts any more.
+    pub(super) fn note_kill(&mut self) {
         self.queue.clear();
+        self.is_killed = true;
     }
 
     /// Takes no more blocks; gives those that were not started, the first time.
@@ -121,6 +125,11 @@ impl State {
     /// Whether reports wait that the server has not acknowledged.
     pub(super) fn has_reports(&self) -> bool {
         !self.reports.is_empty()
+    }
+
+    /// Whether this side has said good-bye and not heard that everything has arrived.
+    pub(super) fn has_left_unheard(&self) -> bool {
+        matches!(self.end, Some(End::Closed)) && self.has_reports() && !self.is_killed
     }
 
     /// Starts the next block that is here.
