@@ -413,13 +413,17 @@ def engines(session: nox.Session) -> None:
         "qconf": "gridengine-client",
     }
     missing = [package for program, package in wanted.items() if shutil.which(program) is None]
+    # The daemons of these engines are started as root.
+    as_root = [] if os.geteuid() == 0 else ["sudo"]
     if missing and shutil.which("apt-get"):
-        session.run("apt-get", "update", "--quiet", external=True)
-        install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends"]
-        session.run(*install, *missing, external=True, env={"DEBIAN_FRONTEND": "noninteractive"})
-    install_editable(session, "dask", "ray", requirements=group("test"))
-    folder = "packages/daisy-py/tests/engines"
-    session.run("pytest", "-m", "engine and not soak", *(session.posargs or [folder]))
+        apt = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet"]
+        session.run(*apt, "update", external=True)
+        session.run(*apt, "install", "--no-install-recommends", *missing, external=True)
+    install_editable(session, "dask", "demo", "ray", requirements=group("test"))
+    pytest = [f"{session.bin}/python", "-m", "pytest", "-m", "engine and not soak"]
+    where = session.posargs or ["packages/daisy-py/tests/engines"]
+    path = f"PATH={os.environ['PATH']}"
+    session.run(*as_root, "env", path, *pytest, *where, external=True)
 
 
 @nox.session

@@ -42,12 +42,15 @@ STOOD_FOR = {
     r"daisy demo --workers 2": "`nox -s demo`",
     r"daisy report tracking": "packages/daisy-py/tests/test_report*.py, on stores that runs left",
     r"daisy check-network --context .*": "packages/daisy-py/tests/faults/test_network.py",
+    r"daisy worker .*": "packages/daisy-py/tests/test_by_hand.py",
+    r"sbatch .*--wrap .*": "needs a cluster with a policy",
     r"DAISY_WORKER_START=spawn python my_script\.py": "`python FILE`, with a setting that has its own test",
 }
 
 # Pages whose `py` blocks need what a test machine has not.
 NEEDS_AN_ENGINE = {
-    "docs/how-to/slurm.md": "packages/daisy-py/tests/engines runs such tasks",
+    f"docs/how-to/{page}.md": "packages/daisy-py/tests/engines runs such tasks"
+    for page in ("batch", "dask", "ray", "slurm")
 }
 
 

@@ -40,6 +40,7 @@ LEFT_OUT = {
     "nox -s workflows": "would call itself",
     "nox -s test_wheel -- wheelhouse": "needs what cibuildwheel builds; `-- dist` is the same step",
     "nox -s minimums": "minutes long: `nox -s minimums`",
+    "nox -s engines": "minutes long, and installs engines: `nox -s engines`",
     "nox -s coverage": "minutes long: `nox -s coverage`",
 }
 

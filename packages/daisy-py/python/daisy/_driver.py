@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from daisy import _core, logging
@@ -69,6 +70,10 @@ class Driver:
             for launcher in dict.fromkeys(self._launchers)
         }
         self._task_of: dict[int, int] = {}
+        self._unfollow = [
+            task._follow_max_workers(partial(self.run.set_max_workers, position))
+            for position, task in enumerate(self._tasks)
+        ]
         self._call_init_functions()
 
     @property
@@ -136,6 +141,8 @@ class Driver:
             self._abandon()
             raise
         finally:
+            for unfollow in self._unfollow:
+                unfollow()
             self._note_left()
             self._folder.remove(jobs_left=bool(self.jobs_left))
 
@@ -300,5 +307,5 @@ def _thread_limits(task: Task) -> dict[str, str]:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:
         cores = os.cpu_count() or 1
-    threads = str(max(1, cores // task.max_workers))
+    threads = str(max(1, cores // max(1, task.max_workers)))
     return dict.fromkeys(THREAD_VARIABLES, threads)

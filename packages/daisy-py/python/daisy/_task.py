@@ -127,6 +127,7 @@ class Task:
             **self._options,
         )
         self._task_id = task_id
+        self._runs: tuple[Callable[[int], None], ...] = ()
         self.process_function = process_function
         self._skip_mask = mask_argument(skip_mask, self._plan.block_grid_shape)
         self._tracking_path = _tracking.path_argument(tracking_path, done_marker_path)
@@ -194,8 +195,28 @@ class Task:
 
     @property
     def max_workers(self) -> int:
-        """Most workers of the task at a time."""
+        """Most workers of the task at a time; may be set, also while the task runs and from any thread.
+
+        If there are more then, those that are too many end after their block. With 0 the task pauses.
+        """
         return int(self._options["max_workers"])
+
+    @max_workers.setter
+    def max_workers(self, number: int) -> None:
+        number = _task_arguments.count("max_workers", number, least=0)
+        self._options = {**self._options, "max_workers": number}
+        for tell in self._runs:
+            tell(number)
+
+    def _follow_max_workers(self, tell: Callable[[int], None]) -> Callable[[], None]:
+        """Have a run told of ``max_workers`` now and whenever it is set; returns what ends that."""
+        self._runs = (*self._runs, tell)
+        tell(self.max_workers)
+
+        def end() -> None:
+            self._runs = tuple(other for other in self._runs if other is not tell)
+
+        return end
 
     @property
     def max_retries(self) -> int:
@@ -306,6 +327,7 @@ class Task:
     def __copy__(self) -> Task:
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
+        copied._runs = ()
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Task:

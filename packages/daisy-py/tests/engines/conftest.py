@@ -86,7 +86,7 @@ def dask_cluster() -> Iterator[Any]:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         resources={"tool": 1},
     ) as cluster:
         yield cluster
@@ -102,6 +102,20 @@ def dask_client(dask_cluster: Any) -> Iterator[Any]:
         yield client
         assert client.status == "running"
         wait_until(lambda: not any(client.processing().values()), 30, "dask has nothing to do")
+
+
+@pytest.fixture
+def own_dask_client() -> Iterator[Any]:
+    """A cluster of its own, for a test that changes it."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,9 @@ class Element:
         new.replace(self.path / "facts")
 
 
-def submit(state: Path, count: int, log: str, env: dict[str, str], *, is_array: bool) -> int:
+def submit(
+    state: Path, count: int, log: str, env: dict[str, str], *, is_array: bool, mem_mb: int = 0
+) -> int:
     """Take the script on standard input as a job."""
     job = 1 + max((int(path.name.partition("_")[0]) for path in state.glob("*_*")), default=0)
     script = sys.stdin.read()
@@ -65,7 +67,7 @@ def submit(state: Path, count: int, log: str, env: dict[str, str], *, is_array: 
         element.path.mkdir()
         (element.path / "script").write_text(script)
         variables = {name: value.replace("%I", str(index)) for name, value in env.items()}
-        element.note(state="waiting", env=variables, log=log, array=is_array)
+        element.note(state="waiting", env=variables, log=log, array=is_array, mem_mb=mem_mb)
         subprocess.Popen(
             [sys.executable, "-P", __file__, "supervise", str(element.path)],
             stdin=subprocess.DEVNULL,
@@ -102,7 +104,7 @@ def _run(element: Element) -> None:
             stdin=script,
             stdout=out,
             stderr=out,
-            env={**os.environ, **facts["env"]},
+            env={**os.environ, **facts["env"], "FAKE_ELEMENT": str(element.path)},
             start_new_session=True,
         )
         element.note(state="running", pid=process.pid)
@@ -111,10 +113,23 @@ def _run(element: Element) -> None:
             if (element.path / "deleted").exists() and not told:
                 told.append(time.monotonic())
                 os.killpg(process.pid, signal.SIGTERM)
+            if _eats_too_much(element, facts["mem_mb"]):
+                element.note(
+                    reason="TERM_MEMLIMIT: job killed after reaching LSF memory usage limit"
+                )
+                os.killpg(process.pid, signal.SIGKILL)
             if told and time.monotonic() - told[0] > KILL_DELAY:
                 os.killpg(process.pid, signal.SIGKILL)
             time.sleep(0.02)  # noqa: TID251
     element.note(state="over", code=process.returncode)
+
+
+def _eats_too_much(element: Element, mem_mb: int) -> bool:
+    """Whether the job says, in the file `eats` of its element, that it takes more than it has."""
+    try:
+        return int((element.path / "eats").read_text()) > mem_mb > 0
+    except (OSError, ValueError):
+        return False
 
 
 def named(state: Path, names: list[str]) -> list[Element]:
@@ -160,7 +175,8 @@ def bsub(state: Path, arguments: list[str]) -> int:
         print("nowhere: No such queue. Job not submitted.", file=sys.stderr)
         return 255
     env = {"LSB_JOBINDEX": "%I", "LSB_JOBNAME": name}
-    job = submit(state, count, option(arguments, "-o"), env, is_array=True)
+    mem_mb = int(option(arguments, "-M", "0MB").removesuffix("MB"))
+    job = submit(state, count, option(arguments, "-o"), env, is_array=True, mem_mb=mem_mb)
     print(f"Job <{job}> is submitted to default queue <normal>.")
     return 0
 
@@ -175,6 +191,7 @@ def bjobs(state: Path, arguments: list[str]) -> int:
             word = "DONE" if code == 0 else "EXIT"
             if (element.path / "deleted").exists():
                 reason = "TERM_OWNER: job killed by owner"
+            reason = facts.get("reason", reason)
             shown = "-" if not code else str(code if code > 0 else 128 - code)
         pending = "Not enough slots" if word == "PEND" else "-"
         node = "-" if word == "PEND" else "node1"

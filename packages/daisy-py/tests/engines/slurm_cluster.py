@@ -193,6 +193,9 @@ class SlurmCluster:
         (self.folder / "gres.conf").write_text(
             f"NodeName={names} Name=gpu File={self.folder}/gpu0\n"
         )
+        if int(self.ask("slurmd", "-V").split()[-1].split(".")[0]) >= 23:
+            # Those want a cgroup by default even if nothing uses it.
+            (self.folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
 
     def _call(self, *argv: str) -> None:

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import daisy
+import engine_runs
 from daisy.launchers import Slurm
-from slurm_cluster import wait_until
+from engine_runs import once_started
+
+__all__ = ["once_started", "run", "touch"]
 
 
 def run(count: int, function: Any, launcher: Slurm | None = None, **options: Any) -> Any:
     """Blocks that may all run at once, on Slurm."""
-    roi = daisy.Roi((0,), (10,))
-    task = daisy.Task(
-        "t",
-        daisy.Roi((0,), (count * 10,)),
-        roi,
-        roi,
-        process_function=function,
-        read_write_conflict=False,
-        launcher=launcher or Slurm(),
-        **options,
-    )
-    return daisy.run_blockwise(task, progress=False, summary=False, host="127.0.0.1")
+    return engine_runs.run(count, function, launcher or Slurm(), **options)
 
 
 def touch(folder: Path) -> Any:
@@ -37,15 +27,3 @@ def touch(folder: Path) -> Any:
         (folder / f"block-{block.block_id[1]}").write_text(job)
 
     return process
-
-
-def once_started(path: Path, act: Callable[[], Any]) -> threading.Thread:
-    """Do something when a worker has made a file."""
-
-    def wait() -> None:
-        wait_until(path.exists, 60, f"{path.name} is there")
-        act()
-
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    return thread

@@ -38,7 +38,8 @@ class Dask:
     A host task is pinned to a dask worker that is free; where none is, fewer workers are started than asked for.
 
     Args:
-        client: A ``distributed.Client``, which is not closed; the one of this process if it is not given.
+        client: A ``distributed.Client``, which is not closed. If it is not given: the one of this process, or, for the
+            time of the run, one to the scheduler that Dask is configured for (``DASK_SCHEDULER_ADDRESS``).
         resources: What a dask worker must have for each of ours, such as ``{"GPU": 1}``.
         per_worker: Most of ours on one dask worker.
         cluster: Asked to ``scale`` when there is no room, and scaled back at the end; it is not closed.
@@ -90,6 +91,7 @@ class Dask:
             connect_timeout_s=seconds("connect_timeout", connect_timeout) or 120.0,
         )
         self._client: Any = None
+        self._own: Any = None
         self._run = ""
         self._hosted: dict[str, _Hosted] = {}
         self._full_since: dict[str, float] = {}
@@ -102,26 +104,40 @@ class Dask:
             LauncherUnavailable: Dask is not installed, or there is no client, or one for ``async`` programs.
         """
         try:
-            from distributed import get_client  # noqa: PLC0415 - an extra
+            self._client = self._given or self._found()
         except ImportError as error:
             raise LauncherUnavailable(
                 f"launcher 'dask': {error}; install it with: pip install 'daisy-py[dask]'"
             ) from error
-        if self._given is None:
-            try:
-                self._client = get_client()
-            except ValueError as error:
-                raise LauncherUnavailable(
-                    "launcher 'dask': expected a distributed.Client, got none and found none in this process; make "
-                    "one before the run, or pass it as daisy.launchers.Dask(client)"
-                ) from error
-        else:
-            self._client = self._given
         if self._client.asynchronous:
             raise LauncherUnavailable(
                 "launcher 'dask': expected a client of an ordinary program, got one with asynchronous=True"
             )
         self._run = uuid.uuid4().hex
+
+    def _found(self) -> Any:
+        """The client of this process, or one of our own to the scheduler that Dask is configured for."""
+        import dask  # noqa: PLC0415 - an extra
+        from distributed import Client, get_client  # noqa: PLC0415
+
+        try:
+            return get_client()
+        except ValueError:
+            address = dask.config.get("scheduler-address", None)
+        if not address:
+            raise LauncherUnavailable(
+                "launcher 'dask': expected a distributed.Client, got none and found none in this process; make one "
+                "before the run, pass it as daisy.launchers.Dask(client), or set DASK_SCHEDULER_ADDRESS"
+            )
+        try:
+            make: Any = Client  # it has no annotations
+            client = make(address, set_as_default=False)
+        except OSError as error:
+            raise LauncherUnavailable(
+                f"launcher 'dask': {address} does not answer: {error}"
+            ) from error
+        self._own = client
+        return client
 
     def launch(self, n: int, spec: WorkerSpec) -> list[Handle]:
         """Start as many of ``n`` workers as dask workers have room for."""
@@ -293,7 +309,7 @@ class Dask:
         self._hosted.pop(handle.launch_id, None)
 
     def close(self, cancel: bool = True) -> None:
-        """End what is left and give up what the cluster was scaled up by; the client stays open."""
+        """End what is left and give up what the cluster was scaled up by; a client that was given stays open."""
         handles = [Handle(self.name, worker, hosted.key) for worker, hosted in self._hosted.items()]
         if cancel:
             self.cancel(handles, 0.0)
@@ -306,6 +322,9 @@ class Dask:
         if self._cluster is not None and self._size_before is not None:
             self._cluster.scale(self._size_before)
             self._size_before = None
+        if self._own is not None:
+            self._own.close()
+            self._own = None
 
     def __repr__(self) -> str:
         return f"<daisy launcher {self.name!r}>"
