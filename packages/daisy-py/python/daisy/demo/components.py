@@ -33,7 +33,9 @@ def merge(tables: Sequence[Table]) -> Merged:
     ids, sizes = ids[order], np.concatenate([table["sizes"] for table in tables])[order]
     if len(ids) == 0:
         return ids, np.zeros(0, np.uint32)
-    pairs = np.searchsorted(ids, np.concatenate([table["pairs"] for table in tables]))
+    # scipy before 1.13 finds components only where indices have 32 bits.
+    index = np.int32 if len(ids) < 2**31 else np.int64
+    pairs = np.searchsorted(ids, np.concatenate([table["pairs"] for table in tables])).astype(index)
     edges = coo_array(
         (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), shape=(len(ids), len(ids))
     )
