@@ -63,5 +63,7 @@ mod _core {
     #[pymodule_export]
     use super::task_state::TaskState;
     #[pymodule_export]
-    use super::tracking::{TrackingStore, failed_block_indices, inspect_tracking, reset_tracking};
+    use super::tracking::{
+        TrackingStore, failed_block_indices, inspect_tracking, mask_of_boxes, reset_tracking,
+    };
 }

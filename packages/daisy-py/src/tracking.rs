@@ -103,6 +103,20 @@ pub(crate) fn reset_tracking(py: Python<'_>, path: PathBuf, host: &str) -> Resul
     Ok(py.detach(|| tracking::reset(&path, host))?)
 }
 
+/// A mask with a byte per block of a grid of this shape: 1 in these boxes, which are pairs of positions, 0 elsewhere.
+#[pyfunction]
+pub(crate) fn mask_of_boxes(
+    py: Python<'_>,
+    shape: Vec<u64>,
+    boxes: Vec<(Vec<u64>, Vec<u64>)>,
+) -> PyResult<Bound<'_, PyBytes>> {
+    let count = usize::try_from(shape.iter().product::<u64>()).unwrap_or(usize::MAX);
+    PyBytes::new_with(py, count, |cells| {
+        tracking::mask_boxes(cells, &shape, &boxes)
+            .map_err(|error| crate::errors::CoreError::from(error).into())
+    })
+}
+
 /// JSON, states, seconds.
 type Inspected<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 

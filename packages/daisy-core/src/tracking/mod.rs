@@ -27,7 +27,7 @@ mod writer;
 
 pub use contents::Contents;
 pub use holder::Holder;
-pub use mask::mask_indices;
+pub use mask::{mask_boxes, mask_indices};
 pub use reset::reset;
 pub use sink::TrackingSink;
 pub use store::{ReadStore, Store, StoreOptions};

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
 
-__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "inspect_tracking", "note_fork", "reset_tracking", "task_facts"]
+__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "inspect_tracking", "mask_of_boxes", "note_fork", "reset_tracking", "task_facts"]
 
 __version__: Final[str]
 
@@ -1008,6 +1008,11 @@ def inspect_tracking(path: str | PathLike[str], host: str) -> tuple[str, bytes, 
     """
     What the store at a path holds: JSON, and per block a byte of state and a little-endian 32-bit float of seconds,
     row-major, both empty for a task that is too large; `None` if no store is there.
+    """
+
+def mask_of_boxes(shape: SupportsGetItem[int, SupportsIndex], boxes: SupportsGetItem[int, tuple[SupportsGetItem[int, SupportsIndex], SupportsGetItem[int, SupportsIndex]]]) -> bytes:
+    """
+    A mask with a byte per block of a grid of this shape: 1 in these boxes, which are pairs of positions, 0 elsewhere.
     """
 
 def note_fork() -> None:

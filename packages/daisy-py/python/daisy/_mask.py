@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from daisy import _core
 from daisy._task_arguments import refuse
 
 if TYPE_CHECKING:
@@ -61,20 +62,19 @@ def mask_bytes(task: Task) -> bytes | None:
     if mask is None:
         return None
     if callable(mask):
-        mask = _ask(mask, task)
+        return _core.mask_of_boxes(task.block_grid_shape, _ask(mask, task))
     cells: bytes = mask.tobytes()
     return cells
 
 
-def _ask(says: RegionMask, task: Task) -> Any:
-    """Ask of the whole, then of halves of what is mixed: as many questions as the border is long."""
-    import numpy  # noqa: PLC0415 - only those who use masks need NumPy
+def _ask(says: RegionMask, task: Task) -> list[tuple[list[int], list[int]]]:
+    """The boxes of masked blocks: asks of the whole, then of halves of what is mixed."""
     from funlib.geometry.roi import Roi  # noqa: PLC0415 - slow to import
 
     origin = task.total_write_roi.begin
     step = task.write_roi.shape
     shape = task.block_grid_shape
-    mask = numpy.zeros(shape, dtype=bool)
+    masked: list[tuple[list[int], list[int]]] = []
     boxes = [([0] * len(shape), list(shape))] if 0 not in shape else []
     while boxes:
         begin, end = boxes.pop()
@@ -95,5 +95,5 @@ def _ask(says: RegionMask, task: Task) -> Any:
             boxes.append((begin, [*end[:longest], middle, *end[longest + 1 :]]))
             boxes.append(([*begin[:longest], middle, *begin[longest + 1 :]], end))
         elif answer:
-            mask[tuple(map(slice, begin, end))] = True
-    return mask
+            masked.append((begin, end))
+    return masked
