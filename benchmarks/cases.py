@@ -57,6 +57,16 @@ def _scheduler(axes: int, **more: object) -> dict[str, Any]:
     return {"case": "scheduler", "axes": axes, "halo": axes > 1, "blocks": MILLION, **more}
 
 
+def _sparse(kind: str, axes: int = 3, **more: object) -> dict[str, Any]:
+    request = {"case": "sparse", "kind": kind, "axes": axes, "halo": False, "blocks": 10**8}
+    return {**request, **more}
+
+
+def _overhead(**more: object) -> dict[str, Any]:
+    request = {"case": "overhead", "axes": 1, "halo": False, "blocks": 10**5, "workers": 2}
+    return {**request, "rounds": 5, "store": "fresh", **more}
+
+
 FEW = {"blocks": 10**4}
 FEWER = {"blocks": 2500}
 FEWEST = {"blocks": 400}
@@ -201,12 +211,66 @@ TRACKING = [
     ),
     Case(
         "masked",
-        {"case": "masked", "axes": 1, "halo": False, "blocks": 10**8},
+        _sparse("tail", axes=1),
         "seconds",
         packages=(OURS,),
         quick={"blocks": 10**7},
         limit=0.5,
         note="10⁸ blocks, of which a mask leaves the last 1 %: time to the first useful block",
+    ),
+    Case(
+        "masked-random",
+        _sparse("random"),
+        "seconds",
+        packages=(OURS,),
+        quick={"blocks": 10**7},
+        limit=0.5,
+        note="of 10⁸ blocks, 1 % here and there is masked out",
+    ),
+    Case(
+        "masked-function",
+        _sparse("function"),
+        "seconds",
+        packages=(OURS,),
+        quick={"blocks": 10**7},
+        limit=0.5,
+        note="a function of regions masks all of 10⁸ blocks but a ball",
+    ),
+    Case(
+        "done-all",
+        _sparse("done", store="done-all"),
+        "seconds",
+        packages=(OURS,),
+        quick={"blocks": 10**7},
+        limit=0.5,
+        note="all of 10⁸ blocks were done before: the whole run",
+    ),
+    Case(
+        "done-half",
+        _sparse("half", store="done-half"),
+        "seconds",
+        packages=(OURS,),
+        quick={"blocks": 10**7},
+        limit=0.5,
+        note="half of 10⁸ blocks were done before: time to the first useful block",
+    ),
+    Case(
+        "tracking-share",
+        _overhead(),
+        "share",
+        packages=(OURS,),
+        quick={"blocks": 2 * 10**4, "rounds": 3},
+        limit=0.05,
+        note="CPU time of driver and workers that a tracking store adds, runs in turns",
+    ),
+    Case(
+        "resources-cpu",
+        _overhead(resources=True),
+        "us_per_block",
+        packages=(OURS,),
+        quick={"blocks": 2 * 10**4, "rounds": 3},
+        limit=10,
+        note="the same with CPU, memory and I/O of each block",
     ),
     Case(
         "tracking-on",

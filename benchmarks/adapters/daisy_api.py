@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import resource
+import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 BEFORE_IMPORT = time.perf_counter()
 import daisy  # noqa: E402
@@ -49,7 +53,7 @@ def make_task(
     request: Request,
     name: str = "work",
     function: BlockFunction = no_op,
-    skip_mask: npt.NDArray[numpy.uint8] | None = None,
+    skip_mask: Any = None,
 ) -> daisy.Task:
     """A task of about ``blocks`` blocks along ``axes`` axes; ``halo`` makes neighbours conflict."""
     axes, halo = request["axes"], HALO if request["halo"] else 0
@@ -177,15 +181,87 @@ def _stop(_block: daisy.Block) -> None:
     raise _FirstBlock
 
 
-def masked(request: Request) -> Figures:
-    """Most blocks masked out: how long until the first that is not."""
-    count = block_count(request)
-    mask = numpy.ones(count, numpy.uint8)
-    mask[-count // 100 :] = 0
+def sparse(request: Request) -> Figures:
+    """Many blocks that need not run: how long until the first that must, or until the end if none does."""
+    grid = make_task({**request, "store": False}).block_grid_shape
+    kind, most = request["kind"], int(numpy.prod(grid))
+    mask = MASKS[kind](grid) if kind in MASKS else None
+    if kind in DONE and not Path(request["store"]).exists():
+        nothing = numpy.ones(grid, numpy.uint8)
+        run(make_task(request, skip_mask=nothing), most, multiprocessing=False)
+        _mark(Path(request["store"]) / "done", int(grid[0] * DONE[kind]))
     task = make_task(request, function=_stop, skip_mask=mask)
     with spent() as cost, suppress(_FirstBlock):
-        run(task, count, multiprocessing=False)
-    return {"seconds": cost.seconds}
+        run(task, most, multiprocessing=False)
+    return {"seconds": cost.seconds, "cpu_seconds": cost.cpu_seconds}
+
+
+DONE = {"done": 1.0, "half": 0.5}
+"""Share of the blocks that an earlier run did, from the first on."""
+
+
+def _mark(array: Path, planes: int) -> None:
+    """Write the marks of a run that did the first planes of blocks, without doing them."""
+    metadata = json.loads((array / "zarr.json").read_text())
+    shape, chunk = metadata["shape"], metadata["chunk_grid"]["configuration"]["chunk_shape"]
+    counts = [-(-size // step) for size, step in zip(shape, chunk, strict=True)]
+    marks = bytes([1]) * math.prod(chunk)
+    for position in numpy.ndindex(-(-planes // chunk[0]), *counts[1:]):
+        path = array.joinpath("c", *map(str, position))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(marks)
+
+
+def _tail(grid: Sequence[int]) -> npt.NDArray[numpy.uint8]:
+    mask = numpy.ones(grid, numpy.uint8)
+    mask[-max(1, grid[0] // 100) :] = 0
+    return mask
+
+
+def _random(grid: Sequence[int]) -> npt.NDArray[numpy.uint8]:
+    mask = numpy.random.default_rng(0).random(grid, dtype=numpy.float32) < 0.01
+    mask[0] = True
+    return mask.view(numpy.uint8)
+
+
+def _ball(grid: Sequence[int]) -> Callable[[daisy.Roi], bool | None]:
+    """All but a ball of ten blocks in the middle, asked for by the region."""
+    middle = [size * BLOCK_EDGE / 2 for size in grid]
+
+    def outside(roi: daisy.Roi) -> bool | None:
+        # From the middle of the first block to that of the last, so that a single block is decided.
+        half = BLOCK_EDGE / 2
+        ends = zip(roi.begin, roi.end, middle, strict=True)
+        sides = [(begin + half, end - half, at) for begin, end, at in ends]
+        nearest = sum(max(low - at, 0, at - high) ** 2 for low, high, at in sides)
+        farthest = sum(max(abs(low - at), abs(high - at)) ** 2 for low, high, at in sides)
+        radius = (10 * BLOCK_EDGE) ** 2
+        return True if nearest > radius else False if farthest <= radius else None
+
+    return outside
+
+
+MASKS: dict[str, Callable[[Sequence[int]], Any]] = {
+    "tail": _tail,
+    "random": _random,
+    "function": _ball,
+}
+
+
+def overhead(request: Request) -> Figures:
+    """What tracking costs: runs with and without it in turns, by CPU time of the driver and its workers."""
+    count = block_count(request)
+    costs: dict[bool, list[float]] = {False: [], True: []}
+    for turn in range(2 * request["rounds"]):
+        burdened = turn % 2 == 1
+        store = Path(request["store"])
+        shutil.rmtree(store, ignore_errors=True)
+        plain = {**request, "store": False, "resources": False}
+        with spent() as cost:
+            run(make_task(request if burdened else plain), count)
+        costs[burdened].append(cost.cpu_seconds + cost.worker_cpu_seconds)
+    base, burden = median(costs[False]), median(costs[True])
+    return {"us_per_block": (burden - base) / count * 1e6, "share": (burden - base) / base}
 
 
 def huge(request: Request) -> Figures:
@@ -204,7 +280,8 @@ CASES = {
     "import": import_time,
     "resume": resume,
     "huge": huge,
-    "masked": masked,
+    "sparse": sparse,
+    "overhead": overhead,
 }
 
 if __name__ == "__main__":

@@ -16,15 +16,22 @@ class Work:
     """Counts attempts in files, and fails, dies or hangs where it is told to."""
 
     def __init__(
-        self, folder: Path, *, die: bool = False, hang: bool = False, meet: bool = False
+        self,
+        folder: Path,
+        *,
+        fail: bool = True,
+        die: bool = False,
+        hang: bool = False,
+        meet: bool = False,
     ) -> None:
         self.folder = str(folder)
+        self.fail = fail
         self.meet = meet
         self.die = die
         self.hang = hang
 
     def __call__(self, block: daisy.Block) -> None:
-        """Block 3 always fails, block 5 at first.
+        """Block 3 always fails, block 5 at first, unless told otherwise.
 
         If told to: 7 kills its worker at first, 9 hangs at first, and all wait until a worker of the other kind,
         launched or external, has a block, too.
@@ -37,12 +44,14 @@ class Work:
         os.write(descriptor, b".")
         os.close(descriptor)
         is_first = path.stat().st_size == 1
-        if index == 3 or (index == 5 and is_first):
+        if self.fail and (index == 3 or (index == 5 and is_first)):
             block.status = daisy.BlockStatus.FAILED
         if self.die and index == 7 and is_first:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.hang and index == 9 and is_first:
-            threading.Event().wait()
+            # Until the test is over, for threads: they cannot be killed.
+            while not (Path(self.folder) / "over").exists():
+                threading.Event().wait(0.05)
 
 
 def external(block: daisy.Block) -> None:
@@ -50,7 +59,9 @@ def external(block: daisy.Block) -> None:
     folder = Path(os.environ["COUNTED_WORK"])
     if os.environ.get("COUNTED_WORK_MEETS"):
         meet(folder, "external", "launched")
-    Work(folder)(block)
+    options = os.environ.get("COUNTED_WORK_OPTIONS", "fail").split()
+    told = {name: name in options for name in ("fail", "die", "hang")}
+    Work(folder, **told)(block)
 
 
 def meet(folder: Path, mine: str, other: str) -> None:

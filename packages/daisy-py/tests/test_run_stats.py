@@ -15,7 +15,25 @@ from counted_work import BLOCKS, Work
 from daisy._resource_table import resource_table
 from daisy._stats import RunStats
 
-MODES = ("process", "thread", "serial", "worker function", "mixed")
+MODES = ("process", "thread", "serial", "worker function", "external", "mixed")
+# Block 3 fails three times and block 5 once; what is taken away is no return.
+SCENARIOS = {
+    "clean": ((), (BLOCKS, BLOCKS, 0)),
+    "failures": (("fail",), (BLOCKS + 3, BLOCKS - 1, 4)),
+    "kill": (("die",), (BLOCKS, BLOCKS, 0)),
+    "timeout": (("hang",), (BLOCKS, BLOCKS, 0)),
+    "all": (("fail", "die", "hang"), (BLOCKS + 3, BLOCKS - 1, 4)),
+}
+# Threads and the driver itself cannot be killed alone, and a serial run watches no clock. Workers that were started
+# by hand are not started again when they are gone: of these, others must be left, as in `mixed`.
+KILLABLE = ("process", "worker function", "mixed")
+HANGING = (*KILLABLE, "thread")
+MATRIX = [
+    (mode, scenario)
+    for scenario, (told, _) in SCENARIOS.items()
+    for mode in MODES
+    if ("die" not in told or mode in KILLABLE) and ("hang" not in told or mode in HANGING)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +52,12 @@ def run(work: Work, mode: str, **options: Any) -> RunStats:
     options = {"max_workers": 2, "max_retries": 2, "read_write_conflict": False, **options}
     external: list[subprocess.Popen[bytes]] = []
 
+    def launch_external() -> None:
+        # As `sbatch` does: starts a worker that finds the run by its environment, and returns.
+        environment = {**os.environ, "DAISY_CONTEXT": daisy.Context.from_env().to_env()}
+        command = [sys.executable, "-m", "daisy", "worker", "counted_work:external"]
+        subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
     def start_external(context: daisy.Context) -> None:
         environment = {**os.environ, "DAISY_CONTEXT": context.to_env()}
         command = [sys.executable, "-m", "daisy", "worker", "counted_work:external"]
@@ -47,7 +71,8 @@ def run(work: Work, mode: str, **options: Any) -> RunStats:
                     return
                 work(block)
 
-    function: Any = drive_client if mode == "worker function" else work
+    own = {"worker function": drive_client, "external": launch_external}
+    function: Any = own.get(mode, work)
     block = daisy.Roi((0,), (1,))
     if mode == "mixed":
         with pytest.warns(DeprecationWarning):
@@ -62,9 +87,10 @@ def run(work: Work, mode: str, **options: Any) -> RunStats:
         progress=False,
         summary=False,
     )
+    (Path(work.folder) / "over").touch()
     for process in external:
         process.wait()
-    assert [number for _, number in result.failed] == [3]
+    assert [number for _, number in result.failed] == ([3] if work.fail else [])
     return result.stats
 
 
@@ -80,27 +106,31 @@ def counts(stats: RunStats) -> tuple[int, int, int]:
     return task.blocks_processed, task.succeeded, task.failed
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_each_return_is_counted_once(tmp_path: Path, mode: str) -> None:
-    # Block 3 fails three times and block 5 once.
-    assert counts(run(Work(tmp_path), mode)) == (BLOCKS + 3, BLOCKS - 1, 4)
+@pytest.mark.parametrize(("mode", "scenario"), MATRIX)
+def test_each_return_is_counted_once_whatever_the_workers_and_whatever_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, scenario: str
+) -> None:
+    told, expected = SCENARIOS[scenario]
+    monkeypatch.setenv("COUNTED_WORK_OPTIONS", " ".join(told))
+    # Who was started by hand may come back for so long; the dead do not.
+    monkeypatch.setenv("DAISY_RECONNECT_GRACE", "1")
+    work = Work(tmp_path, **{name: name in told for name in ("fail", "die", "hang")})
+    timeout = 3.0 if work.hang else None
+    stats = run(work, mode, timeout=timeout, resource_tracking=True)
+    assert counts(stats) == expected
+    assert table_row(stats) == ("task", str(expected[1]), str(expected[2]))
+    # It did happen.
+    assert (tmp_path / "7").stat().st_size == 1 + work.die
+    assert (tmp_path / "9").stat().st_size == 1 + work.hang
+    if mode == "process" and work.die:
+        assert any("SIGKILL" in (worker.exit or "") for worker in stats.per_worker.values())
 
 
-@pytest.mark.parametrize("mode", ["process", "worker function"])
-def test_attempts_that_are_taken_away_are_not_counted(tmp_path: Path, mode: str) -> None:
-    stats = run(
-        Work(tmp_path, die=True, hang=mode == "process"),
-        mode,
-        timeout=3.0 if mode == "process" else None,
-    )
-    assert counts(stats) == (BLOCKS + 3, BLOCKS - 1, 4)
-    assert (tmp_path / "7").stat().st_size == 2
-    if mode == "process":
-        assert (tmp_path / "9").stat().st_size == 2
-        killed = [
-            worker.exit for worker in stats.per_worker.values() if "SIGKILL" in (worker.exit or "")
-        ]
-        assert killed
+def table_row(stats: RunStats) -> tuple[str, ...]:
+    """Task, blocks and failures as the table of resources shows them."""
+    lines = resource_table(stats).splitlines()
+    rows = [line.split() for line in lines if line.split()[:1] == ["task"] and "blocks" not in line]
+    return tuple(rows[0][:3])
 
 
 def test_a_worker_that_nobody_started_has_an_entry_of_its_own(
@@ -113,22 +143,6 @@ def test_a_worker_that_nobody_started_has_an_entry_of_its_own(
     assert by_launched[False].blocks_processed > 0
     assert all(worker.task_id == "task" for worker in stats.per_worker.values())
     assert counts(stats) == (BLOCKS + 3, BLOCKS - 1, 4)
-
-
-def test_the_table_shows_the_same_counts_in_every_mode(tmp_path: Path) -> None:
-    rows = set()
-    for mode in MODES:
-        (folder := tmp_path / mode).mkdir()
-        os.environ["COUNTED_WORK"] = str(folder)
-        table = resource_table(run(Work(folder), mode, resource_tracking=True))
-        assert f"blocks measured : {BLOCKS - 1}" in table
-        row = next(
-            line
-            for line in table.splitlines()
-            if line.split()[:1] == ["task"] and "blocks" not in line
-        )
-        rows.add(tuple(row.split()[:3]))
-    assert rows == {("task", str(BLOCKS - 1), "4")}
 
 
 def test_a_resumed_run_measures_nothing(tmp_path: Path) -> None:
