@@ -83,32 +83,42 @@ def test_a_local_run_listens_on_this_machine_only(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("listening-*")] == ["listening-0100007F"]
 
 
-def test_a_client_that_waits_and_is_killed_costs_no_attempt(tmp_path: Path) -> None:
-    program = """
+@pytest.mark.parametrize(
+    ("task", "then"),
+    [("b", "with client.acquire_block(): pass"), ("a", "time.sleep(600)")],
+    ids=["waits for a block", "has not asked for one"],
+)
+def test_a_client_that_is_killed_costs_no_attempt(tmp_path: Path, task: str, then: str) -> None:
+    client = f"""
+import time
+import daisy
+values = dict(daisy.Context.from_env().items())
+del values["worker_id"]
+values["task_id"] = "{task}"
+client = daisy.Client(daisy.Context(**values))
+print("there", flush=True)
+{then}
+"""
+    program = f"""
     import subprocess
 
-    WAITING = (
-        "import daisy\\n"
-        "context = daisy.Context.from_env()\\n"
-        "context['task_id'] = 'b'\\n"
-        "context['worker_id'] = '77'\\n"
-        "client = daisy.Client(context)\\n"
-        "print('waits', flush=True)\\n"
-        "with client.acquire_block(): pass\\n"
-    )
+    CLIENT = {client!r}
 
     def first(block):
-        client = subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE)
-        client.stdout.readline()
-        client.kill()
-        client.wait()
+        if block.block_id[1] == 0:
+            client = subprocess.Popen([sys.executable, "-c", CLIENT], stdout=subprocess.PIPE)
+            note(".", "said-" + client.stdout.readline().decode().strip())
+            client.kill()
+            client.wait()
+            client.stdout.close()
 
-    a = line("a", 1, first)
-    b = line("b", 1, lambda block: None, max_retries=0)
+    a = line("a", 3, first, max_retries=0, max_workers=1)
+    b = line("b", 3, lambda block: None, max_retries=0)
     states = daisy.run_blockwise(a + b, progress=False, return_states=True)
     print(json.dumps([counts(states)[task][4] for task in "ab"]))
     """
-    assert json.loads(run_well(tmp_path, program)) == [1, 1]
+    assert json.loads(run_well(tmp_path, program)) == [3, 3]
+    assert [path.name for path in tmp_path.glob("said-*")] == ["said-there"]
 
 
 def test_a_run_speaks_tls_if_told_to(tmp_path: Path) -> None:
