@@ -20,7 +20,6 @@ _UNITS = {
     "driver_cpu_us_per_block": "µs/block",
     "mib_per_million_blocks": "MiB/10⁶",
     "rss_mib": "MiB",
-    "share": "of the CPU time",
     "us_per_block": "µs/block",
 }
 

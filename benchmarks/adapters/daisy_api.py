@@ -249,7 +249,7 @@ MASKS: dict[str, Callable[[Sequence[int]], Any]] = {
 
 
 def overhead(request: Request) -> Figures:
-    """What tracking costs: runs with and without it in turns, by CPU time of the driver and its workers."""
+    """What tracking costs: runs with and without it in turns, by CPU time; serial ones, so that none is missed."""
     count = block_count(request)
     costs: dict[bool, list[float]] = {False: [], True: []}
     for turn in range(2 * request["rounds"]):
@@ -258,10 +258,9 @@ def overhead(request: Request) -> Figures:
         shutil.rmtree(store, ignore_errors=True)
         plain = {**request, "store": False, "resources": False}
         with spent() as cost:
-            run(make_task(request if burdened else plain), count)
-        costs[burdened].append(cost.cpu_seconds + cost.worker_cpu_seconds)
-    base, burden = median(costs[False]), median(costs[True])
-    return {"us_per_block": (burden - base) / count * 1e6, "share": (burden - base) / base}
+            run(make_task(request if burdened else plain), count, multiprocessing=False)
+        costs[burdened].append(cost.cpu_seconds)
+    return {"us_per_block": (median(costs[True]) - median(costs[False])) / count * 1e6}
 
 
 def huge(request: Request) -> Figures:

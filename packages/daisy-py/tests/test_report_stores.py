@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -114,6 +115,34 @@ def test_the_counts_are_told_as_text_and_the_page_is_made(killed: Path) -> None:
     assert table[2].split()[-6:] == ["stopped", "48", "36", "3", "8", "1"]
     assert page == str(killed / "tracking/report.html")
     assert (killed / "tracking/report.html").stat().st_size > 1_000_000
+
+
+def test_the_page_works_in_a_browser(killed: Path, tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    playwright: Any = pytest.importorskip("playwright.sync_api")
+    browsers = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    path = next(filter(None, map(shutil.which, browsers)), None)
+    if path is None:
+        pytest.skip("no Chromium is installed")
+    report(killed / "tracking", "-o", tmp_path / "page.html")
+    said: list[str] = []
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for width in (1280, 390):
+            page = browser.new_page(viewport={"width": width, "height": 844})
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.goto((tmp_path / "page.html").as_uri())
+            page.wait_for_selector("body[data-ready=yes]")
+            assert page.locator("h1").text_content() == "The run did not come to its end"
+            headings = page.locator("h2").all_text_contents()
+            assert headings == ["Tasks", "Time per block", "Blocks", "Settings"]
+            page.locator("select").first.select_option("1")
+            drawn = "document.getElementById('map-cells').data[0].z.flat().length"
+            assert page.evaluate(drawn) == 48
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        browser.close()
+    assert said == []
 
 
 def test_the_page_of_a_store_does_not_lie_in_the_store(killed: Path) -> None:
