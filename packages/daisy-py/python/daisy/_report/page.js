@@ -58,8 +58,10 @@
   }
   function plot(parent, traces, layout, height) {
     const place = element("div", parent);
+    // On a phone the names of the traces stand above each other, over the drawing.
+    const legend = window.innerWidth < 600 && traces.length > 1 ? 20 * Math.min(traces.length, 12) : 0;
     Plotly.newPlot(place, traces, {
-      font, height, margin: { l: 70, r: 20, t: 34, b: 45 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
+      font, height: height + legend, margin: { l: 70, r: 20, t: 34, b: 45 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
       legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" }, ...layout,
     }, config);
     return place;
