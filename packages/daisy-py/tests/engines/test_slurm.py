@@ -183,3 +183,19 @@ def test_a_driver_cancels_what_a_killed_one_left(
     assert slurm.jobs()
     assert run(2, touch(tmp_path))
     assert not folder.exists()
+
+
+def test_a_driver_that_is_started_again_ends_what_it_left(
+    tmp_path: Path, slurm: SlurmCluster, logs: Path
+) -> None:
+    """Killed with workers at work and jobs that wait, and started again on the same folder at once."""
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    command = [sys.executable, str(script), str(tmp_path)]
+    driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    wait_until((tmp_path / "started").exists, 60, "a block has started")
+    wait_until(lambda: len(slurm.jobs()) == 6, 30, "two of six jobs wait")
+    driver.kill()
+    driver.wait()
+    assert run(2, touch(tmp_path))
+    assert not list(logs.glob(".daisy-run-*"))
