@@ -68,7 +68,6 @@ def _overhead(**more: object) -> dict[str, Any]:
 
 
 FEW = {"blocks": 10**4}
-FEWER = {"blocks": 2500}
 FEWEST = {"blocks": 400}
 SOME = {"blocks": 10**5}
 
@@ -80,7 +79,7 @@ NO_OP = [
         RATE,
         packages=(OURS, PEER, POOL, DASK, DASK_OVERLAP, CUBED),
         quick=FEW,
-        smaller={DASK.name: FEW, DASK_OVERLAP.name: FEWER, CUBED.name: FEWEST},
+        smaller={DASK.name: FEW, DASK_OVERLAP.name: FEWEST, CUBED.name: FEWEST},
         bar=40,
         note="the headline; Pool counts its start, as both daisies do, dask does not",
     ),

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import daisy
 import pytest
@@ -72,7 +73,7 @@ class Waiting:
         self.context = found[0]
 
     def _run(self) -> None:
-        options = {"progress": False, "summary": False, "host": "127.0.0.1"}
+        options: dict[str, Any] = {"progress": False, "summary": False, "host": "127.0.0.1"}
         self.results.append(daisy.run_blockwise(self.task, **options))
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
