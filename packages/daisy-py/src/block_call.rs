@@ -7,10 +7,11 @@ use daisy_core::Measurement;
 use daisy_core::scheduler::Outcome;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use crate::block::{Block, TaskPlace};
 use crate::block_stats::BlockStats;
-use crate::block_status::{FAILED, PROCESSING, SUCCESS};
+use crate::block_status::{FAILED, PROCESSING, SUCCESS, failure_text};
 
 /// The function of a task and what goes with it.
 pub(crate) struct BlockCall {
@@ -49,7 +50,7 @@ impl BlockCall {
         };
         let error = match result {
             Ok(value) if value.is_none(py) => None,
-            Ok(value) => refuse_unfinished(value.bind(py)),
+            Ok(value) => unfinished(value.bind(py), "block function"),
             Err(error) => Some(error),
         };
         let left = block.borrow(py).status_value();
@@ -68,20 +69,40 @@ fn measured(py: Python<'_>, block: &Py<Block>, whole: Py<PyAny>) -> PyResult<Mea
     }
 }
 
-/// A function that returns a coroutine or a generator has not done its work.
-fn refuse_unfinished(value: &Bound<'_, PyAny>) -> Option<PyErr> {
-    let kind = value.get_type().name().ok()?.to_string();
-    if !matches!(kind.as_str(), "coroutine" | "generator" | "async_generator") {
+/// What is wrong with what a function of the user's returned: one that returns a coroutine, a generator or a future
+/// has not done its work.
+pub(crate) fn unfinished(value: &Bound<'_, PyAny>, what: &str) -> Option<PyErr> {
+    if value.is_none() || value.is_instance_of::<PyBool>() {
         return None;
     }
-    if kind != "async_generator"
-        && let Err(error) = value.call_method0("close")
-    {
-        return Some(error);
+    let kind = value.get_type().name().ok()?.to_string();
+    let (is_coroutine, is_generator) = (kind == "coroutine", kind == "generator");
+    if is_coroutine || is_generator {
+        if let Err(error) = value.call_method0("close") {
+            return Some(error);
+        }
+    } else if kind != "async_generator" && !value.get_type().hasattr("__await__").unwrap_or(false) {
+        return None;
     }
     Some(PyTypeError::new_err(format!(
-        "the block function returned a {kind}, so its body has not run; expected a plain function"
+        "the {what} returned a {kind}, so its work is not done; expected a plain function, for example \
+         lambda block: asyncio.run(function(block))"
     )))
+}
+
+/// Refuses what a function of the user's returned if its work is not done: a coroutine, a generator, a future.
+#[pyfunction]
+pub(crate) fn refuse_unfinished(value: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    unfinished(value, what).map_or(Ok(()), Err)
+}
+
+/// Sets the status of a block after its call; returns what to say if that was a failure without an exception's text.
+#[pyfunction]
+pub(crate) fn settle_status(block: &Bound<'_, Block>, raised: bool) -> Option<String> {
+    let left = block.borrow().status_value();
+    let succeeded = !raised && matches!(left, PROCESSING | SUCCESS);
+    block.borrow_mut().set_status_value(if succeeded { SUCCESS } else { FAILED });
+    (!succeeded).then(|| failure_text(left))
 }
 
 impl Called {

@@ -33,6 +33,8 @@ mod _core {
     #[pymodule_export]
     use super::block::Block;
     #[pymodule_export]
+    use super::block_call::{refuse_unfinished, settle_status};
+    #[pymodule_export]
     use super::block_stats::BlockStats;
     #[pymodule_export]
     use super::client::{WorkerConnection, check_address};

@@ -27,6 +27,7 @@ pub(crate) struct RunOptions {
     measures: Vec<bool>,
     connect_timeout: Duration,
     reconnect_grace: Duration,
+    heartbeat: Duration,
     stall_after: Option<Duration>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct RunOptions {
 impl RunOptions {
     #[new]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
-    #[pyo3(signature = (*, resources, host, ports, all_local, tls, masks, stores, measures, connect_timeout, reconnect_grace, stall_after))]
+    #[pyo3(signature = (*, resources, host, ports, all_local, tls, masks, stores, measures, connect_timeout, reconnect_grace, heartbeat, stall_after))]
     fn new(
         resources: BTreeMap<String, u64>,
         host: Option<String>,
@@ -46,6 +47,7 @@ impl RunOptions {
         measures: Vec<bool>,
         connect_timeout: Duration,
         reconnect_grace: Duration,
+        heartbeat: Duration,
         stall_after: Option<Duration>,
     ) -> Self {
         let resources = Resources::new(resources);
@@ -65,6 +67,7 @@ impl RunOptions {
             measures,
             connect_timeout,
             reconnect_grace,
+            heartbeat,
             stall_after,
         }
     }
@@ -87,6 +90,7 @@ impl RunOptions {
             encryption: self.encryption,
         };
         config.measures.clone_from(&self.measures);
+        config.heartbeat = self.heartbeat;
         config.stall_after = self.stall_after;
         config.prior = self.prior(plan)?;
         config.marks = tracking::sink(&self.stores)?;

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use daisy_core::ids::BlockRef;
 use daisy_core::run::{SerialRun as CoreRun, SerialWork, Step};
 use daisy_core::scheduler::TaskState as CoreState;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::block::Block;
-use crate::block_call::BlockCall;
+use crate::block_call::{BlockCall, unfinished};
 use crate::block_status::{CREATED, failure_text};
 use crate::errors::{CoreError, Result};
 use crate::outcome::RunOutcome;
@@ -38,7 +39,8 @@ impl SerialRun {
 
     /// Runs to the end, or to the first exception; returns what it came to, and the exception.
     ///
-    /// `functions`, `meters` and `checks` have an entry per task.
+    /// `functions`, `meters` and `checks` have an entry per task. No block begins after `interrupted()` is true: a
+    /// block may have swallowed the exception of Ctrl-C.
     fn run(
         &self,
         py: Python<'_>,
@@ -46,10 +48,11 @@ impl SerialRun {
         functions: Vec<Py<PyAny>>,
         meters: Vec<Option<Py<PyAny>>>,
         checks: Vec<Option<Py<PyAny>>>,
+        interrupted: Py<PyAny>,
     ) -> Result<(RunOutcome, Option<Py<PyAny>>)> {
         let calls = functions.into_iter().zip(meters).map(|(f, meter)| BlockCall::new(f, meter)).collect();
         let plan = self.plan.get();
-        let mut work = Work { py, plan, calls, checks, states: &self.states, error: None };
+        let mut work = Work { py, plan, calls, checks, interrupted, states: &self.states, error: None };
         let run = py.detach(|| Ok::<_, CoreError>(CoreRun::new(options.config(plan)?)?))?;
         let end = run.run(&mut work);
         let error = work.error.or_else(|| end.error.map(|error| CoreError::from(error).into()));
@@ -77,6 +80,7 @@ struct Work<'a> {
     plan: &'a PipelinePlan,
     calls: Vec<BlockCall>,
     checks: Vec<Option<Py<PyAny>>>,
+    interrupted: Py<PyAny>,
     states: &'a Mutex<Vec<CoreState>>,
     error: Option<PyErr>,
 }
@@ -86,14 +90,21 @@ impl Work<'_> {
         self.error.get_or_insert(error);
         Step::Abort
     }
+
+    fn look_for_interrupt(&self) -> PyResult<()> {
+        self.py.check_signals()?;
+        if self.interrupted.call0(self.py)?.is_truthy(self.py)? {
+            return Err(PyKeyboardInterrupt::new_err(()));
+        }
+        Ok(())
+    }
 }
 
 impl SerialWork for Work<'_> {
     fn process(&mut self, block: BlockRef, _attempt: u32) -> Step {
         let place = self.plan.place(block.task);
         let called = self
-            .py
-            .check_signals()
+            .look_for_interrupt()
             .and_then(|()| self.calls[block.task.index()].call(self.py, place, block.index));
         match called {
             Err(error) => self.abort(error),
@@ -110,7 +121,13 @@ impl SerialWork for Work<'_> {
     fn check(&mut self, block: BlockRef) -> Option<bool> {
         let Some(check) = &self.checks[block.task.index()] else { return Some(false) };
         let object = Block::of(self.plan.place(block.task), block.index, CREATED);
-        let answer = check.call1(self.py, (object,)).and_then(|answer| answer.is_truthy(self.py));
+        let answer =
+            self.look_for_interrupt().and_then(|()| check.call1(self.py, (object,))).and_then(|answer| {
+                match unfinished(answer.bind(self.py), "check_function") {
+                    Some(error) => Err(error),
+                    None => answer.is_truthy(self.py),
+                }
+            });
         answer.map_err(|error| self.error.get_or_insert(error).clone_ref(self.py)).ok()
     }
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import textwrap
 import threading
 import time
 from pathlib import Path
 
+import daisy
 import pytest
 from python_scripts import start, write_script
+from quiet_runs import blocks, run
 
 SLEEPER = """
 import os, sys, time
@@ -75,15 +78,103 @@ def test_ctrl_c_ends_workers_and_says_what_was_done(tmp_path: Path) -> None:
     assert took < 3.0
 
 
-@pytest.mark.parametrize("options", ["{'multiprocessing': False}", "{'worker_processes': False}"])
-def test_ctrl_c_without_processes(tmp_path: Path, options: str) -> None:
-    process = begin(tmp_path, options, workers=1)
-    before = time.monotonic()
+MODES = {
+    "process": "{}",
+    "thread": "{'worker_processes': False}",
+    "serial": "{'multiprocessing': False}",
+}
+BUSY = {
+    "sleeping": "while True: time.sleep(600)",
+    "busy": "while True: pass",
+    "stubborn": """
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            return""",
+}
+
+
+@pytest.mark.parametrize("doing", BUSY)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_in_each_mode(tmp_path: Path, mode: str, doing: str, times: int) -> None:
+    """The program ends as one that was interrupted, whatever its blocks are doing, and says what was done."""
+    script = write_script(
+        tmp_path,
+        f"""
+        import os, time
+
+        def process(block):
+            open(f"pid-{{os.getpid()}}", "w").close()
+            {textwrap.indent(BUSY[doing], " " * 8).strip()}
+
+        if __name__ == "__main__":
+            daisy.run_blockwise(task(process, max_workers=3), progress=False, **{MODES[mode]})
+            print("not reached", flush=True)
+        """,
+    )
+    process = start([str(script)], tmp_path)
+    wait_until(lambda: list(tmp_path.glob("pid-*")), process)
+    for _ in range(times):
+        os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGINT, (process.returncode, out, err)
+    assert "not reached" not in out
+    if times == 1:
+        assert "Run interrupted" in out
+    theirs = [pid for pid in worker_pids(tmp_path) if pid != process.pid]
+    wait_until(lambda: not any(is_alive(pid) for pid in theirs), seconds=5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_ctrl_c_in_a_check_that_swallows_it(tmp_path: Path, mode: str) -> None:
+    """It is asked in the driver, in every mode."""
+    script = write_script(
+        tmp_path,
+        f"""
+        import os, time
+        from pathlib import Path
+
+        def check(block):
+            try:
+                Path("checking").touch()
+                while not Path("release").exists():
+                    time.sleep(0.01)
+            except BaseException:
+                pass
+            return True
+
+        if __name__ == "__main__":
+            work = task(lambda block: None, check_function=check)
+            daisy.run_blockwise(work, progress=False, **{MODES[mode]})
+        """,
+    )
+    # A check_function gets a warning that is none of this test's business.
+    process = start([str(script)], tmp_path, PYTHONWARNINGS="default")
+    wait_until((tmp_path / "checking").exists, process)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
-    assert process.returncode == 0, (out, err)
-    assert "interrupted <daisy.RunResult failed" in out
-    assert time.monotonic() - before < 5.0
+    assert process.returncode == -signal.SIGINT, (process.returncode, out, err)
+    assert "Run interrupted" in out
+
+
+def test_a_thread_that_is_busy_is_stopped_by_the_timeout(tmp_path: Path) -> None:
+    """It leaves its block as soon as it runs Python code; the block is tried again."""
+    tried = []
+
+    def process(block: daisy.Block) -> None:
+        tried.append(block.block_id[1])
+        while block.block_id[1] == 2 and tried.count(2) == 1:
+            pass
+
+    result = run(blocks(4, process, timeout=1.0, max_workers=2), worker_processes=False)
+    assert result, result.errors
+    assert result.states["t"].timeout_reclaim_count == 1
+    limit = time.monotonic() + 20
+    while any(thread.name.startswith("daisy-worker") for thread in threading.enumerate()):
+        assert time.monotonic() < limit, threading.enumerate()
+        threading.Event().wait(0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

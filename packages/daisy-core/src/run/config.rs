@@ -55,6 +55,8 @@ pub struct RunConfig {
     pub listen: Listen,
     /// How often [`super::Run::snapshot`] is renewed.
     pub observe_every: Duration,
+    /// Time between signs of life, on both sides; a connection that is silent for six times that is lost.
+    pub heartbeat: Duration,
     /// After how long with no block ended a note says who holds what; `None`: never.
     pub stall_after: Option<Duration>,
     /// Takes note of what is done.
@@ -72,6 +74,7 @@ impl RunConfig {
             measures: Vec::new(),
             listen: Listen::default(),
             observe_every: Duration::from_millis(200),
+            heartbeat: Duration::from_secs(5),
             stall_after: Some(Duration::from_secs(600)),
             marks: None,
         }

@@ -77,6 +77,7 @@ impl Run {
                 tls,
                 measures: config.measures,
                 reconnect_grace,
+                heartbeat: config.heartbeat,
                 observe_every: config.observe_every,
                 stall_after: config.stall_after,
                 told: hears,

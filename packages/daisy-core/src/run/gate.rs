@@ -29,8 +29,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const FULL_PAUSE: Duration = Duration::from_millis(5);
 /// Time to pass.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Time between signs of life that workers are asked for.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// What every connection needs to know.
 pub(super) struct Gate {
@@ -41,6 +39,8 @@ pub(super) struct Gate {
     /// Whether workers of a task measure, by task.
     pub(super) measures: Vec<bool>,
     pub(super) reconnect_grace: Duration,
+    /// Time between signs of life that workers are asked for.
+    pub(super) heartbeat: Duration,
     waiting: RefCell<BTreeMap<u64, Waiting>>,
     arrivals: Cell<u64>,
 }
@@ -58,9 +58,10 @@ impl Gate {
         tls: Option<Arc<ServerConfig>>,
         measures: Vec<bool>,
         reconnect_grace: Duration,
+        heartbeat: Duration,
     ) -> Self {
         let (waiting, arrivals) = (RefCell::default(), Cell::new(0));
-        Self { driver, token, tls, measures, reconnect_grace, waiting, arrivals }
+        Self { driver, token, tls, measures, reconnect_grace, heartbeat, waiting, arrivals }
     }
 
     /// Takes a connection that has just been accepted. Runs on the server's thread, in a task of its own.
@@ -160,7 +161,7 @@ impl Gate {
             layout: *plan.layout(),
             timeout: plan.options().retry.timeout,
             measures: self.measures.get(admitted.task.index()).copied().unwrap_or(false),
-            heartbeat: HEARTBEAT,
+            heartbeat: self.heartbeat,
             reconnect_grace: self.reconnect_grace,
         }
     }

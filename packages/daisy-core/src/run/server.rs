@@ -13,15 +13,15 @@ use tokio_rustls::rustls::ServerConfig;
 
 use super::driver::Driver;
 use super::entry::RunEnd;
-use super::gate::{Gate, HEARTBEAT};
+use super::gate::Gate;
 use super::requests::{Note, Request, Told};
 use super::stall;
 use crate::error::Result;
 use crate::scheduler::Now;
 use crate::wire::{ServerMessage, Token};
 
-/// Silence after which a connection counts as lost.
-const MOST_SILENCE: Duration = Duration::from_secs(30);
+/// Signs of life that may be missed before a connection counts as lost.
+const MISSED_HEARTBEATS: u32 = 6;
 /// Time for workers to read their dismissal and leave, once the run has ended.
 const LEAVE_TIME: Duration = Duration::from_secs(3);
 /// Pause after the system had no room for another connection.
@@ -37,6 +37,7 @@ pub(super) struct Parts {
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) measures: Vec<bool>,
     pub(super) reconnect_grace: Duration,
+    pub(super) heartbeat: Duration,
     pub(super) observe_every: Duration,
     pub(super) stall_after: Option<Duration>,
     pub(super) told: mpsc::Receiver<Told>,
@@ -52,6 +53,7 @@ pub(super) async fn serve(parts: Parts) -> Result<()> {
         tls,
         measures,
         reconnect_grace,
+        heartbeat,
         observe_every,
         stall_after,
         told,
@@ -59,7 +61,7 @@ pub(super) async fn serve(parts: Parts) -> Result<()> {
     } = parts;
     let requests = Arc::clone(&driver.requests);
     let (ended, driver) = (Rc::clone(&driver.ended), Rc::new(RefCell::new(driver)));
-    let gate = Rc::new(Gate::new(Rc::clone(&driver), token, tls, measures, reconnect_grace));
+    let gate = Rc::new(Gate::new(Rc::clone(&driver), token, tls, measures, reconnect_grace, heartbeat));
     let mut tasks = tokio::task::JoinSet::new();
     for socket in sockets {
         let socket = tokio::net::TcpListener::from_std(socket)?;
@@ -67,7 +69,7 @@ pub(super) async fn serve(parts: Parts) -> Result<()> {
     }
     tasks.spawn_local(listen_to(told, Rc::clone(&driver)));
     tasks.spawn_local(keep_time(Rc::clone(&driver)));
-    tasks.spawn_local(look_after(Rc::clone(&driver), observe_every, stall_after));
+    tasks.spawn_local(look_after(Rc::clone(&driver), observe_every, heartbeat, stall_after));
     driver.borrow_mut().start();
     ended.notified().await;
     let facts = driver.borrow_mut().end();
@@ -123,16 +125,21 @@ async fn keep_time(driver: Rc<RefCell<Driver>>) {
 }
 
 /// Does what is to be done now and then.
-async fn look_after(driver: Rc<RefCell<Driver>>, observe_every: Duration, stall_after: Option<Duration>) {
-    let mut beat_at = Instant::now() + HEARTBEAT;
+async fn look_after(
+    driver: Rc<RefCell<Driver>>,
+    observe_every: Duration,
+    heartbeat: Duration,
+    stall_after: Option<Duration>,
+) {
+    let mut beat_at = Instant::now() + heartbeat;
     let mut stalled_at = Now::ZERO;
     loop {
         sleep(observe_every.max(Duration::from_millis(1))).await;
         let driver = driver.borrow();
         driver.board.publish(&driver.scheduler);
         if Instant::now() >= beat_at {
-            beat_at = Instant::now() + HEARTBEAT;
-            beat(&driver);
+            beat_at = Instant::now() + heartbeat;
+            beat(&driver, MISSED_HEARTBEATS * heartbeat);
         }
         let now = driver.now();
         let since = driver.settled_at.max(stalled_at);
@@ -145,9 +152,9 @@ async fn look_after(driver: Rc<RefCell<Driver>>, observe_every: Duration, stall_
 }
 
 /// Says to every worker that the server is alive; ends connections that have been silent for too long.
-fn beat(driver: &Driver) {
+fn beat(driver: &Driver, most_silence: Duration) {
     for (session, outbox) in driver.sessions.connected() {
-        if driver.now() > outbox.heard_at.get() + MOST_SILENCE {
+        if driver.now() > outbox.heard_at.get() + most_silence {
             outbox.finish();
         } else {
             outbox.send(ServerMessage::Heartbeat { reports_seen: session.reports_seen });

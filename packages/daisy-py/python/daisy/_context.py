@@ -202,7 +202,15 @@ class Context:
 
 Context.__module__ = "daisy"
 
-_of_thread = threading.local()
+
+class _OfThread(threading.local):
+    """What belongs to one thread; pickled, it is a fresh one."""
+
+    def __reduce__(self) -> tuple[type[_OfThread], tuple[()]]:
+        return (_OfThread, ())
+
+
+_of_thread = _OfThread()
 
 
 def set_context_of_thread(context: Context | None) -> None:

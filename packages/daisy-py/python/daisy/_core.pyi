@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 from typing_extensions import disjoint_base
 
-__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "inspect_tracking", "mask_of_boxes", "note_fork", "reset_tracking", "task_facts"]
+__all__ = ["__version__", "Block", "BlockIterator", "BlockStats", "BlockwiseDependencyGraph", "DependencyGraph", "DependencyIterator", "IdIterator", "IdSet", "Meter", "PipelinePlan", "Request", "Run", "RunOptions", "RunOutcome", "Scheduler", "SerialRun", "TaskFacts", "TaskPlan", "TaskState", "TrackingStore", "WorkerConnection", "check_address", "end_with_parent", "failed_block_indices", "inspect_tracking", "mask_of_boxes", "note_fork", "refuse_unfinished", "reset_tracking", "settle_status", "task_facts"]
 
 __version__: Final[str]
 
@@ -596,7 +596,7 @@ class RunOptions:
     """
     Where a run listens and what it has; made by `daisy._run`.
     """
-    def __new__(cls, /, *, resources: dict[str, SupportsIndex], host: str | None, ports: tuple[SupportsIndex, SupportsIndex], all_local: bool, tls: bool | None, masks: SupportsGetItem[int, bytes | bytearray | None], stores: SupportsGetItem[int, TrackingStore | None], measures: SupportsGetItem[int, bool], connect_timeout: timedelta, reconnect_grace: timedelta, stall_after: timedelta | None) -> RunOptions: ...
+    def __new__(cls, /, *, resources: dict[str, SupportsIndex], host: str | None, ports: tuple[SupportsIndex, SupportsIndex], all_local: bool, tls: bool | None, masks: SupportsGetItem[int, bytes | bytearray | None], stores: SupportsGetItem[int, TrackingStore | None], measures: SupportsGetItem[int, bool], connect_timeout: timedelta, reconnect_grace: timedelta, heartbeat: timedelta, stall_after: timedelta | None) -> RunOptions: ...
 
 @final
 class RunOutcome:
@@ -698,11 +698,12 @@ class SerialRun:
     A run in the caller's thread.
     """
     def __new__(cls, /, plan: PipelinePlan) -> SerialRun: ...
-    def run(self, /, options: RunOptions, functions: SupportsGetItem[int, Any], meters: SupportsGetItem[int, Any | None], checks: SupportsGetItem[int, Any | None]) -> tuple[RunOutcome, Any | None]:
+    def run(self, /, options: RunOptions, functions: SupportsGetItem[int, Any], meters: SupportsGetItem[int, Any | None], checks: SupportsGetItem[int, Any | None], interrupted: Any) -> tuple[RunOutcome, Any | None]:
         """
         Runs to the end, or to the first exception; returns what it came to, and the exception.
 
-        `functions`, `meters` and `checks` have an entry per task.
+        `functions`, `meters` and `checks` have an entry per task. No block begins after `interrupted()` is true: a
+        block may have swallowed the exception of Ctrl-C.
         """
     def snapshot(self, /) -> dict:
         """
@@ -1020,9 +1021,19 @@ def note_fork() -> None:
     Called in the child of a fork: it must not speak for the worker that it was forked from.
     """
 
+def refuse_unfinished(value: Any, what: str) -> None:
+    """
+    Refuses what a function of the user's returned if its work is not done: a coroutine, a generator, a future.
+    """
+
 def reset_tracking(path: str | PathLike[str], host: str) -> bool:
     """
     Deletes the tracking store at a path, and nothing else; whether there was one.
+    """
+
+def settle_status(block: Block, raised: bool) -> str | None:
+    """
+    Sets the status of a block after its call; returns what to say if that was a failure without an exception's text.
     """
 
 def task_facts(plan: PipelinePlan) -> list[TaskFacts]:

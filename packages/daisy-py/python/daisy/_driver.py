@@ -74,16 +74,26 @@ class Driver:
             task._follow_max_workers(partial(self.run.set_max_workers, position))
             for position, task in enumerate(self._tasks)
         ]
-        self._call_init_functions()
+        try:
+            self._call_init_functions()
+        except BaseException:
+            self.end(cancel=True)
+            raise
 
     @property
     def is_remote(self) -> bool:
         """Whether workers may be left behind when this process ends."""
         return any(launcher.caps.remote for launcher in self._launchers)
 
-    def serve(self) -> None:
-        """Answer the server until the run has ended; Ctrl-C and errors of ``check_function`` come out."""
+    def serve(self, interrupts: Sequence[int] = ()) -> None:
+        """Answer the server until the run has ended; Ctrl-C and errors of ``check_function`` come out.
+
+        Args:
+            interrupts: Has something in it after Ctrl-C, which code of the user's may have swallowed.
+        """
         while True:
+            if interrupts:
+                raise KeyboardInterrupt
             request = self.run.next_request(_WAIT)
             if isinstance(request, _core.Request.Ended):
                 return
@@ -101,7 +111,9 @@ class Driver:
                     fleet.kill(worker, at_once=reason == "timeout")
             case _core.Request.Check(task=task, index=index, block=block):
                 check = self._tasks[task].check_function
-                self.run.checked(task, index, bool(check is not None and check(block)))
+                answer = check is not None and check(block)
+                _core.refuse_unfinished(answer, "check_function")
+                self.run.checked(task, index, bool(answer))
             case _core.Request.BlockFailed() as failure:
                 self._note_failure(failure)
             case _core.Request.Note(level=level, text=text):
@@ -245,7 +257,8 @@ class Driver:
     def _call_init_functions(self) -> None:
         for task in self._tasks:
             if task.init_callback is not None:
-                task.init_callback(self._context(task, -1))
+                returned = task.init_callback(self._context(task, -1))
+                _core.refuse_unfinished(returned, "init_callback_fn")
 
 
 def _launchers(tasks: Sequence[Task], *, worker_processes: bool) -> list[Launcher]:

@@ -25,7 +25,7 @@ import signal
 import socket
 import sys
 
-from daisy import _core, _fork, _payload
+from daisy import _core, _fork, _output, _payload
 from daisy import worker as workers
 from daisy._leave import run_and_leave
 from daisy._preload import import_ahead
@@ -59,7 +59,7 @@ def main(control: socket.socket, driver: int) -> None:
         os._exit(1)
     _fork.makes_workers = True
     kept = control.dup()
-    workers.settle_streams()
+    _output.settle()
     # Ctrl-C is for the driver.
     signal.signal(signal.SIGINT, lambda *_: None)
     function = _Factory(kept).serve()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from daisy import _core, _script, _task_arguments, _termination, logging
+from daisy import _core, _interrupt, _script, _task_arguments, _termination, logging
 from daisy._errors import StoreError
 from daisy._mask import mask_bytes
 from daisy._observe import FormerObservers
@@ -21,6 +21,7 @@ from daisy._report.left import leave_note, leave_report
 from daisy._result import RunResult
 from daisy._settings import (
     CONNECT_TIMEOUT_VARIABLE,
+    HEARTBEAT_VARIABLE,
     HOST_VARIABLE,
     RECONNECT_GRACE_VARIABLE,
     seconds_from_environment,
@@ -304,6 +305,7 @@ class _Arguments:
             reconnect_grace=timedelta(
                 seconds=seconds_from_environment(RECONNECT_GRACE_VARIABLE, 30)
             ),
+            heartbeat=timedelta(seconds=seconds_from_environment(HEARTBEAT_VARIABLE, 5)),
             stall_after=timedelta(minutes=10),
         )
 
@@ -321,7 +323,7 @@ def _run_serially(arguments: _Arguments) -> RunResult:
     started = time.monotonic()
     leave_note(arguments.tasks, arguments.stores, makes_logs=False)
     run = _core.SerialRun(arguments.plan)
-    with Watch(arguments.observer, run.snapshot) as watch:
+    with _interrupt.noted() as notes, Watch(arguments.observer, run.snapshot) as watch:
         # One thread takes what it needs: budgets are for workers beside each other.
         budget = {key: 2**62 for task in arguments.tasks for key in task.requires}
         outcome, error = run.run(
@@ -329,7 +331,10 @@ def _run_serially(arguments: _Arguments) -> RunResult:
             [task.process_function for task in arguments.tasks],
             [Meter if task.resource_tracking else None for task in arguments.tasks],
             [task.check_function for task in arguments.tasks],
+            notes.__len__,
         )
+        if notes and error is None:
+            error = KeyboardInterrupt()
         watch.end(outcome.states)
     result = arguments.result(outcome, time.monotonic() - started)
     if error is not None:
@@ -359,9 +364,9 @@ def _run_with_workers(arguments: _Arguments) -> RunResult:
 
 def _drive(arguments: _Arguments, driver: Driver, started: float) -> RunResult:
     interrupt: BaseException | None = None
-    with Watch(arguments.observer, driver.run.snapshot) as watch:
+    with _interrupt.noted() as notes, Watch(arguments.observer, driver.run.snapshot) as watch:
         try:
-            driver.serve()
+            driver.serve(notes)
         except BaseException as error:  # noqa: BLE001 - Ctrl-C or an error of check_function: raised again below
             interrupt = error
         outcome, failure = driver.end(cancel=interrupt is not None)

@@ -1,8 +1,8 @@
 """How a function gets to a worker.
 
 Whatever a module can be imported for goes by reference: the worker has the ``sys.path`` of the driver. Only what
-is defined in ``__main__`` (or in a module that cannot be imported) goes by value. If that does not work, because
-a script has a lock at its top level, say, the worker imports the script anew under the name ``__daisy_main__``.
+is defined in ``__main__`` (or in a module that cannot be imported) goes by value, with locks and thread-locals of its
+own. If that does not work, the worker imports the script anew under the name ``__daisy_main__``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ import dill
 
 from daisy._errors import SerializationError
 from daisy._payload import from_script
+from daisy._sendable import NotSendable, is_lock, replacement
+from daisy.logging import logger
 
 _MAIN = ("__main__", "__mp_main__", "__daisy_main__")
 _PROTOCOL = 5
+_OF_IMPORT = ("__builtins__", "__loader__", "__spec__", "__cached__")
+"""What the import system adds to a module."""
 
 
 def dumps(function: Callable[..., Any], *, task_id: str) -> bytes:
@@ -32,12 +36,31 @@ def dumps(function: Callable[..., Any], *, task_id: str) -> bytes:
         SerializationError: If it cannot be sent; names the object and the ways out.
     """
     try:
-        return _dump(function)
+        payload = _dump(function)
+    except NotSendable as error:
+        # To import the script anew would make another, perhaps over the first: a file is emptied.
+        raise _explain(function, task_id, error) from error
     except Exception as by_value:  # objects of users raise anything
         if main_file() is not None:
             with contextlib.suppress(Exception):  # the first error says more
                 return _dump(function, script=main_file())
         raise _explain(function, task_id, by_value) from by_value
+    _warn_of_locks(function, task_id, payload)
+    return payload
+
+
+def _warn_of_locks(function: Any, task_id: str, payload: bytes) -> None:
+    # Cheap to find that there is none, as nearly always.
+    if b"threading" not in payload and b"_thread" not in payload:
+        return
+    locks = [place for place, value in _parts(function) if is_lock(value)]
+    if locks:
+        logger.warning(
+            "task %r: each worker process gets a lock of its own (%s), which keeps out other threads of "
+            "that process, but no other worker",
+            task_id,
+            ", ".join(locks),
+        )
 
 
 def _dump(value: Any, script: str | None = None) -> bytes:
@@ -60,6 +83,10 @@ class _Pickler(dill.Pickler):  # type: ignore[misc]
                 return self.save_reduce(*reduced, obj=obj)
         elif isinstance(obj, types.FunctionType | type):
             reduced = self._reduce_from_script(obj)
+            if reduced is not None and id(obj) not in self.memo:
+                return self.save_reduce(*reduced, obj=obj)
+        else:
+            reduced = replacement(obj)
             if reduced is not None and id(obj) not in self.memo:
                 return self.save_reduce(*reduced, obj=obj)
         return super().save(obj, save_persistent_id)
@@ -96,7 +123,12 @@ def _reduce_module(module: types.ModuleType, script: str | None) -> tuple[Any, .
     name = module.__name__
     if name in _MAIN:
         return None if script is None else (from_script, (script, ""))
-    return (importlib.import_module, (name,)) if _is_importable(name) else None
+    if _is_importable(name):
+        return (importlib.import_module, (name,))
+    if not str(getattr(module, "__file__", None) or ".py").endswith(".py"):
+        return None  # what is compiled has no value that could be sent
+    state = {key: value for key, value in vars(module).items() if key not in _OF_IMPORT}
+    return (types.ModuleType, (name,), state)
 
 
 def _is_importable(name: str) -> bool:
@@ -114,6 +146,8 @@ def _looks_importable(name: str) -> bool:
     if name in _MAIN:
         return False
     parent, _, _ = name.rpartition(".")
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        return True  # some are frozen, or made by others: os.path
     module = sys.modules.get(name)
     if parent and not _is_importable(parent):
         return False
@@ -168,7 +202,12 @@ def main_file() -> str | None:
 
 def _explain(function: Any, task_id: str, error: Exception) -> SerializationError:
     culprits = _culprits(function)
-    named = "; ".join(culprits) if culprits else f"{type(error).__name__}: {error}"
+    if culprits:
+        named = "; ".join(culprits)
+    elif isinstance(error, NotSendable):
+        named = f"it reaches {error.what}"
+    else:
+        named = f"{type(error).__name__}: {error}"
     failure = SerializationError(
         f"the function of task {task_id!r} cannot be sent to a worker process: {named}.\n"
         "Ways out: make the object inside the function; move the function and what it uses to a module "
@@ -183,6 +222,9 @@ def _culprits(function: Any) -> list[str]:
     for place, value in _parts(function):
         try:
             _dump(value)
+        except NotSendable as error:
+            how = "is" if error.value is value else "holds"
+            found.append(f"{place} {how} {error.what}")
         except Exception as error:  # noqa: BLE001 - this is the question
             reason = f"{type(error).__name__}: {error}"[:200]
             found.append(f"{place} is a {type(value).__name__} ({reason})")
@@ -215,4 +257,5 @@ def _parts(function: Any) -> list[tuple[str, Any]]:
     used = dill.detect.globalvars(function, recurse=True, builtin=False)
     parts += [(f"global {name!r}", value) for name, value in used.items()]
     parts += [(f"default {i}", value) for i, value in enumerate(function.__defaults__ or ())]
+    parts += [(f"default of {k!r}", v) for k, v in (function.__kwdefaults__ or {}).items()]
     return parts

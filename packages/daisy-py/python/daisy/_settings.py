@@ -29,6 +29,9 @@ CONNECT_TIMEOUT_VARIABLE: Final = "DAISY_CONNECT_TIMEOUT"
 RECONNECT_GRACE_VARIABLE: Final = "DAISY_RECONNECT_GRACE"
 """Environment variable with the seconds that a worker whose connection is lost may take to come back (30)."""
 
+HEARTBEAT_VARIABLE: Final = "DAISY_HEARTBEAT"
+"""Environment variable with the seconds between signs of life of a connection (5); after six without one it is lost."""
+
 START_VARIABLE: Final = "DAISY_WORKER_START"
 """Environment variable that says how local workers start: ``fork`` (the default on Linux) copies one clean process that
 has imported what the tasks need, wherever that is safe; ``spawn`` starts an interpreter for each."""

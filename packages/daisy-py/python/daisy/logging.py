@@ -32,7 +32,16 @@ _traceback_style: dict[str, Any] = {
     "width": 100,
     "extra_lines": 2,
 }
-_of_thread = threading.local()
+
+
+class _OfThread(threading.local):
+    """What belongs to one thread; pickled, it is a fresh one."""
+
+    def __reduce__(self) -> tuple[type[_OfThread], tuple[()]]:
+        return (_OfThread, ())
+
+
+_of_thread = _OfThread()
 
 
 def set_log_basedir(path: str | os.PathLike[str] | None) -> None:

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 
-from daisy import _core
+from daisy import _core, _output
 from daisy._errors import AddressError, ConnectionLost, RefusedError
 from daisy._settings import PARENT_VARIABLE
 
@@ -43,7 +43,7 @@ def main(header: dict[str, Any]) -> None:
     parent = header["parent"] or (os.getppid() if PARENT_VARIABLE in os.environ else 0)
     if parent and not _core.end_with_parent(parent):
         os._exit(1)  # the driver ended before we could be told of it
-    settle_streams()
+    _output.settle()
     # Ctrl-C is for the driver. A handler and not SIG_IGN, which programs started from here would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     configure_logging(header.get("logging"))
@@ -91,15 +91,24 @@ def run_function(
         if not owns_process:
             set_context_of_thread(context)
         if kind == "worker_with_context":
-            function(context=context)
+            returned = function(context=context)
         else:
-            function()
+            returned = function()
+        _core.refuse_unfinished(returned, "function of the task")
         _note_return(context)
         return
     connection = connect(context, worker_id=int(context["worker_id"]), owns_process=owns_process)
     if on_connection is not None:
         on_connection(connection)
-    process_with(connection, function)
+    if owns_process:
+        process_with(connection, function)
+        return
+    from daisy import _thread_loop
+
+    try:
+        _thread_loop.process_blocks(connection, function, _Failures())
+    finally:
+        connection.close()
 
 
 def _note_return(context: Any) -> None:
@@ -159,16 +168,6 @@ def _end_fork(error: BaseException | None) -> None:
         if stream is not None:
             stream.flush()
     os._exit(code)
-
-
-def settle_streams() -> None:
-    """Give up the pipe that the payload came through, and write lines as they are printed."""
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(line_buffering=True, errors="backslashreplace")
 
 
 def configure_logging(settings: dict[str, Any] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from typing import IO
@@ -37,8 +38,10 @@ class Console:
 def _copy(source: IO[bytes], file: IO[bytes], name: str) -> None:
     with source, file:
         for line in source:
-            file.write(line)
-            file.flush()
+            # A full disk takes nothing from the console.
+            with contextlib.suppress(OSError):
+                file.write(line)
+                file.flush()
             stream = getattr(sys, name)
             if stream is None:
                 continue

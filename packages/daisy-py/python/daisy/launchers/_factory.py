@@ -127,7 +127,7 @@ class Factory:
         return not self._forks
 
     def start(
-        self, worker: int, task: str, context: str, payload: bytes, files: tuple[int, int]
+        self, worker: int, task: str, context: str, payload: bytes, files: Sequence[int]
     ) -> Fork:
         """Ask for a worker, without waiting for it.
 

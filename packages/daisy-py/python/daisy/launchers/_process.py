@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -114,17 +115,20 @@ class ProcessLauncher:
             # Logs are appended to: what an earlier run wrote is not this worker's last word.
             log_begin = files[1].tell() if files else 0
             is_piped = spec.log_mode == "both" and files is not None
-            sources, outputs = _pipes(opened) if is_piped else (None, files)
+            sources, outputs = _pipes(opened) if is_piped else (None, files or _console(opened))
             process: _Interpreter | Fork
-            if factory is not None and (numbers := _numbers(outputs)) is not None:
+            if factory is not None:
+                numbers = [
+                    output if isinstance(output, int) else output.fileno() for output in outputs
+                ]
                 process = factory.start(worker, spec.task_id, context, spec.payload, numbers)
                 called = f"fork {worker} of {factory.pid}"
             else:
                 started = subprocess.Popen(
                     [*spec.argv, f"worker-{worker}", spec.task_id],
                     stdin=subprocess.PIPE,
-                    stdout=outputs[0] if outputs else None,
-                    stderr=outputs[1] if outputs else None,
+                    stdout=outputs[0],
+                    stderr=outputs[1],
                     env={**env, CONTEXT_VARIABLE: context},
                     cwd=spec.cwd or None,
                     # Ctrl-C in a terminal is for the driver, which ends its workers; and what a worker
@@ -136,8 +140,9 @@ class ProcessLauncher:
             if sources is not None and files is not None:
                 self._console.tee(sources, files)
                 opened.pop_all()
-                for output in outputs or ():
-                    output.close()
+                for output in outputs:
+                    if not isinstance(output, int):
+                        output.close()
         return _Worker(process, context, spec, log, log_begin), called
 
     def _open_logs(
@@ -157,7 +162,22 @@ class ProcessLauncher:
                 )
             self._log_warned = True
             return None, None
+        self._look_for_room(spec.log_dir)
         return (out, err), Path(f"{base}.err")
+
+    def _look_for_room(self, folder: Path) -> None:
+        """Warn once if what workers print is lost; it fails no block."""
+        if self._log_warned or not hasattr(os, "statvfs"):
+            return
+        try:
+            is_full = os.statvfs(folder).f_bavail == 0
+        except OSError:
+            return
+        if is_full:
+            self._log_warned = True
+            logger.warning(
+                "there is no room left for logs in %s: output of workers is lost", folder
+            )
 
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
         """Look at the processes; kills those whose notice is over."""
@@ -234,16 +254,13 @@ def _pipes(
     return (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1])
 
 
-def _numbers(outputs: tuple[IO[bytes], IO[bytes]] | None) -> tuple[int, int] | None:
-    """File descriptors to hand to a fork; None if this process has no console that it could share."""
-    if outputs is not None:
-        return outputs[0].fileno(), outputs[1].fileno()
-    try:
-        os.fstat(1)
-        os.fstat(2)
-    except OSError:
-        return None
-    return 1, 2
+def _console(opened: contextlib.ExitStack) -> tuple[int | IO[bytes], int | IO[bytes]]:
+    """The outputs of this process, as far as it has any: where one was closed, its number is another file's now."""
+    first, second = (
+        opened.enter_context(open(os.devnull, "wb")) if stream is None else number
+        for number, stream in ((1, sys.__stdout__), (2, sys.__stderr__))
+    )
+    return first, second
 
 
 def reason_of(code: int) -> str:

@@ -6,13 +6,17 @@ import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 
-from daisy import _core
+from daisy import _core, _thread_loop
 from daisy._context import Context
 from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
 
 
 class ThreadLauncher:
-    """Starts workers as threads. A thread cannot be killed: ``cancel`` only asks it to take no more blocks."""
+    """Starts workers as threads.
+
+    A thread cannot be killed: ``cancel`` lets it take no more blocks, and leave the one that it is in as soon as it
+    runs Python code.
+    """
 
     name = "thread"
     caps = Caps(can_kill=False, grace="none", poll_every=0.02)
@@ -43,7 +47,7 @@ class ThreadLauncher:
         }
 
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
-        """Let the threads take no more blocks."""
+        """Let the threads take no more blocks, and stop those that run Python code."""
         for handle in handles:
             worker = self._workers.get(handle.launch_id)
             if worker is not None:
@@ -100,19 +104,20 @@ class _ThreadWorker:
             connection.drain()
 
     def cancel(self) -> None:
+        if not self.thread.is_alive():
+            return
         self._cancelled.set()
+        _thread_loop.stop(self.thread)
         if self._connection is not None:
             with contextlib.suppress(RuntimeError):
                 self._connection.drain()
 
     def status(self) -> Status:
+        if self._cancelled.is_set():
+            # It may stay in foreign code for long; nothing more comes from it.
+            return Status(State.CANCELLED, "cancelled")
         if self.thread.is_alive():
-            # One that was cancelled may stay in its block for long; nothing more comes from it.
-            return (
-                Status(State.CANCELLED, "cancelled")
-                if self._cancelled.is_set()
-                else Status(State.RUNNING)
-            )
+            return Status(State.RUNNING)
         if self._error is not None:
             return Status(State.FAILED, f"{type(self._error).__name__}: {self._error}"[:500], 1)
         return Status(State.EXITED, "returned", 0)

@@ -24,8 +24,10 @@ class _Holding:
         held = Held(self._folder / f"alive-{block.block_id[1]}")
         (self._folder / f"started-{block.block_id[1]}").touch()
         release = self._folder / "release"
-        wait_until(release.exists, 120)
-        held.let_go()
+        try:
+            wait_until(release.exists, 120)
+        finally:
+            held.let_go()
 
 
 def check_run_completes(bench: LauncherBench) -> None:
