@@ -112,7 +112,11 @@ def test_a_retry_goes_to_another_worker_where_there_is_one(tmp_path: Path) -> No
         if (tmp_path / f"bad-{os.getpid()}").exists():
             while len(list(tmp_path.glob("here-*"))) < 2:
                 threading.Event().wait(0.01)  # the other one is still starting
+            # Its second block comes after the server has heard of the failure of the first.
+            (tmp_path / ("failed" if (tmp_path / "first").exists() else "first")).touch()
             raise RuntimeError("this node is broken")
+        while not (tmp_path / "failed").exists():
+            threading.Event().wait(0.01)  # else it may have done all others before, and be gone
 
     result = run(blocks(30, process, max_retries=2, max_workers=2))
     assert result, result.errors

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 import daisy
 from daisy import Pipeline, RunResult, TaskState
+from daisy._summary import print_summary
 from daisy.demo import stages
 from daisy.demo.check import Tally
 from daisy.demo.errors import BadInput
@@ -26,10 +27,13 @@ def execute(job: Job, run: str, fleet: Fleet, *, serial: bool) -> dict[str, Tall
     """
     stages.forget()
     try:
-        result = daisy.run_blockwise(_pipeline(job, run, fleet), multiprocessing=not serial)
+        # A full disk needs a line, and not the traceback of the block that met it first.
+        pipeline = _pipeline(job, run, fleet)
+        result = daisy.run_blockwise(pipeline, multiprocessing=not serial, summary=False)
     except DaisyError as error:
         raise BadInput(" ".join(str(error).split())) from error
     _require_space(job, result)
+    print_summary(result)
     _save_report(job, result)
     return {stage: _tally(result.states[stage]) for stage in STAGES}
 
