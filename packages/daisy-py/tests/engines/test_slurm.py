@@ -13,6 +13,7 @@ from pathlib import Path
 
 import daisy
 import pytest
+from daisy._settings import THREAD_VARIABLES
 from daisy.launchers import Slurm
 from slurm_cluster import SlurmCluster, is_alive, wait_until
 from slurm_runs import once_started, run, touch
@@ -51,7 +52,8 @@ def test_job_ids_are_known(tmp_path: Path, logs: Path) -> None:
 
 
 def test_resources_reach_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # which Ray sets in its driver
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)  # Dask and Ray set some in their drivers
 
     def process(block: daisy.Block) -> None:
         names = ("SLURM_CPUS_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_JOB_GPUS", "OMP_NUM_THREADS")
