@@ -115,6 +115,23 @@ def test_check_function_skips_and_its_error_ends_the_run(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["process", "thread"])
+def test_checks_are_asked_in_parallel(mode: str) -> None:
+    """A slow file system answers several at once; the run does not wait for one after the other."""
+    meeting = threading.Barrier(2, timeout=60)
+    first = threading.Semaphore(2)
+
+    def check(block: daisy.Block) -> bool:
+        if first.acquire(blocking=False):
+            meeting.wait()
+        return True
+
+    with pytest.warns(UserWarning, match="check_function"):
+        checked = task(lambda block: None, check_function=check)
+    state = run(checked, **MODES[mode]).states["t"]
+    assert state.skipped_count == state.completed_count
+
+
+@pytest.mark.parametrize("mode", ["process", "thread"])
 def test_worker_functions_drive_a_client(tmp_path: Path, mode: str) -> None:
     def worker(*, context: daisy.Context) -> None:
         client = daisy.Client()

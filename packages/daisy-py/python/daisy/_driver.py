@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from daisy import _core, logging
+from daisy._checks import Checks
 from daisy._context import Context
 from daisy._observe import FormerObservers
 from daisy._settings import THREAD_VARIABLES
@@ -69,6 +70,7 @@ class Driver:
             launcher: Fleet(self.run, launcher, self._spec, self._note, self._has_returned)
             for launcher in dict.fromkeys(self._launchers)
         }
+        self._checks = Checks(self.run, self._tasks)
         self._task_of: dict[int, int] = {}
         self._unfollow = [
             task._follow_max_workers(partial(self.run.set_max_workers, position))
@@ -94,6 +96,8 @@ class Driver:
         while True:
             if interrupts:
                 raise KeyboardInterrupt
+            if self._checks.error is not None:
+                raise self._checks.error
             request = self.run.next_request(_WAIT)
             if isinstance(request, _core.Request.Ended):
                 return
@@ -109,11 +113,8 @@ class Driver:
                 if worker in self._task_of:
                     fleet = self._fleet_of(self._task_of[worker])
                     fleet.kill(worker, at_once=reason == "timeout")
-            case _core.Request.Check(task=task, index=index, block=block):
-                check = self._tasks[task].check_function
-                answer = check is not None and check(block)
-                _core.refuse_unfinished(answer, "check_function")
-                self.run.checked(task, index, bool(answer))
+            case _core.Request.Check() as check:
+                self._checks.ask(check)
             case _core.Request.BlockFailed() as failure:
                 self._note_failure(failure)
             case _core.Request.Note(level=level, text=text):
@@ -134,6 +135,7 @@ class Driver:
 
     def end(self, *, cancel: bool) -> tuple[_core.RunOutcome, BaseException | None]:
         """End the run and every worker; returns what it came to, and the error that stopped it."""
+        self._checks.end()
         try:
             if cancel:
                 self.run.cancel()

@@ -34,7 +34,8 @@ class Task:
         read_roi: What one block reads; only its shape and place relative to ``write_roi`` matter.
         write_roi: What one block writes.
         process_function: ``f(block)``, called for each block, or ``f()``, which drives a ``daisy.Client``.
-        check_function: ``f(block)`` that says whether a block is done already. Prefer ``tracking_path``.
+        check_function: ``f(block)`` that says whether a block is done already; called in the driver, in several
+            threads at once unless the run is serial. Prefer ``tracking_path``.
         read_write_conflict: Whether a block may not run while another writes what it reads.
         fit: What happens at the upper edge of the volume: ``"valid"`` leaves a remainder out,
             ``"overhang"`` lets the last block stick out, ``"shrink"`` cuts it.
