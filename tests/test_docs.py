@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ PAGES = [page for page in REPOSITORY.pages if not read_program(page).is_empty]
 EXAMPLES = REPOSITORY.named(r"examples/[^/]+\.py")
 
 pytestmark = pytest.mark.slow
+
+# A shell that runs this in the background has it ignore Ctrl-C, and so would every program of a page.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=REPOSITORY.name)

@@ -30,7 +30,7 @@ from demo_runs import assert_refused, command, demo, make_input, said
         (("--sigma", "-1"), ("--sigma", "'-1'", "above 0")),
         (("--input", "nowhere.zarr"), ("--input", "no such file or folder", "nowhere.zarr")),
         (("--voxel-size", "4,4,4"), ("--voxel-size", "--input")),
-        (("--launcher", "nosuch"), ("--launcher", "'nosuch'", "process, slurm, thread")),
+        (("--launcher", "nosuch"), ("--launcher", "'nosuch'", "process, ray, sge, slurm, thread")),
         (("--threshold", "nan"), ("--threshold", "'nan'", "finite")),
         (("--threshold", "inf"), ("--threshold", "'inf'", "finite")),
         (("--threshold", "bright"), ("--threshold", "'bright'")),

@@ -18,7 +18,7 @@ from daisy import _core
 class Stopped(SystemExit):
     """Raised in a thread in the middle of a block: its worker is not wanted any more.
 
-    It may arrive when the block has just ended; a thread that ends with this kind of exception is no failure.
+    It may arrive when the block has just ended.
     """
 
 
@@ -58,3 +58,8 @@ def stop(thread: threading.Thread) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped)
         )
+
+
+def unstop() -> None:
+    """Take back what would stop this thread and has not reached it."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)

@@ -75,7 +75,9 @@ class _ThreadWorker:
         self._context = context
         self._connection: _core.WorkerConnection | None = None
         self._cancelled = threading.Event()
-        self._error: BaseException | None = None
+        self._may_be_stopped = True
+        self._lock = threading.Lock()
+        self._failure = ""
         self.trace = ""
         # A thread that hangs in a block must not keep the interpreter from ending.
         self.thread = threading.Thread(
@@ -86,17 +88,29 @@ class _ThreadWorker:
         from daisy import worker  # noqa: PLC0415 - beside this module, not below it
 
         try:
-            worker.run_function(
-                self._spec.function,
-                self._context,
-                owns_process=False,
-                on_connection=self._connected,
-            )
+            try:
+                worker.run_function(
+                    self._spec.function,
+                    self._context,
+                    owns_process=False,
+                    on_connection=self._connected,
+                )
+            finally:
+                self._end_of_stopping()
+        except _thread_loop.Stopped:
+            pass
         except BaseException as error:  # noqa: BLE001 - the end of this worker, whatever it is
             import traceback  # noqa: PLC0415 - only for failures
 
-            self._error = error
+            # The error itself would keep alive whatever its frames hold.
+            self._failure = f"{type(error).__name__}: {error}"[:500]
             self.trace = "".join(traceback.format_exception(error))[-8192:]
+
+    def _end_of_stopping(self) -> None:
+        """From here on the thread is its own: what stops it would strike anywhere."""
+        with self._lock:
+            self._may_be_stopped = False
+        _thread_loop.unstop()
 
     def _connected(self, connection: _core.WorkerConnection) -> None:
         self._connection = connection
@@ -107,7 +121,11 @@ class _ThreadWorker:
         if not self.thread.is_alive():
             return
         self._cancelled.set()
-        _thread_loop.stop(self.thread)
+        with self._lock:
+            # Once: another would strike while the first is on its way.
+            if self._may_be_stopped:
+                self._may_be_stopped = False
+                _thread_loop.stop(self.thread)
         if self._connection is not None:
             with contextlib.suppress(RuntimeError):
                 self._connection.drain()
@@ -118,6 +136,6 @@ class _ThreadWorker:
             return Status(State.CANCELLED, "cancelled")
         if self.thread.is_alive():
             return Status(State.RUNNING)
-        if self._error is not None:
-            return Status(State.FAILED, f"{type(self._error).__name__}: {self._error}"[:500], 1)
+        if self._failure:
+            return Status(State.FAILED, self._failure, 1)
         return Status(State.EXITED, "returned", 0)

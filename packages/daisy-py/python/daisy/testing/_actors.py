@@ -18,11 +18,18 @@ class Held:
     def __init__(self, path: Path) -> None:
         import fcntl  # noqa: PLC0415 - not on Windows
 
-        self._file = open(path, "ab")
-        fcntl.flock(self._file.fileno(), fcntl.LOCK_EX)
+        # A thread may be stopped between any two lines: what is dropped then lets go, without a word.
+        self._descriptor = -1
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
     def let_go(self) -> None:
-        self._file.close()
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.let_go()
 
 
 def wait_until(found: Callable[[], bool], seconds: float) -> bool:
@@ -50,8 +57,8 @@ class Actor:
     def __call__(self, *, context: daisy.Context) -> None:
         worker = context["worker_id"]
         held = Held(self._folder / f"alive-{worker}")
-        (self._folder / f"started-{worker}").write_text(str(os.getpid()))
         try:
+            (self._folder / f"started-{worker}").touch()
             if self._then == "raise":
                 raise RuntimeError("the worker of the check fails, as it should")
             if self._then == "hold":
