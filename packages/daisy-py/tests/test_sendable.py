@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import pytest
 from python_scripts import run_script
 from quiet_runs import blocks, run
 
-MAKERS = {
+MAKERS: dict[str, Callable[[], Any]] = {
     "an open file": lambda: open(__file__),
     "an open file (": lambda: open(__file__, "rb", buffering=0),
     "a socket": socket.socket,

@@ -63,7 +63,7 @@ def test_what_an_init_callback_returns() -> None:
 
 
 def test_what_a_worker_function_returns() -> None:
-    task = blocks(2, lambda: later(None))  # type: ignore[arg-type]
+    task = blocks(2, lambda: later(None))
     result = run(task)
     assert result.states["t"].abandoned
-    assert "the function of the task returned a coroutine" in result.states["t"].abandon_reason
+    assert "the function of the task returned a coroutine" in str(result.states["t"].abandon_reason)
