@@ -25,7 +25,8 @@ def _seen(key: str) -> dict[str, object]:
         ("allowed", "maturin would build after downloading Rust"),
         (
             "only-gcc",
-            "maturin would build, with CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=gcc",
+            "maturin would build, with CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=gcc"
+            " CC_x86_64_unknown_linux_gnu=gcc",
         ),
         (
             "nothing",

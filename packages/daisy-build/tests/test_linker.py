@@ -13,6 +13,7 @@ from daisy_build.linker import LinkerCheck
 from fake_world import MACOS, WINDOWS, World
 from situations import SITUATIONS
 
+FOR_C = "CC_x86_64_unknown_linux_gnu"
 VARIABLE = "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER"
 
 
@@ -82,14 +83,16 @@ def test_variable_of_the_user_is_not_overridden() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cc", "linker"),
+    ("cc", "linker", "for_c"),
     [
-        ("x86_64-conda-linux-gnu-cc", "x86_64-conda-linux-gnu-cc"),
-        ("gcc -m64", "gcc"),
-        ("missing-cc", "gcc"),
+        ("x86_64-conda-linux-gnu-cc", "x86_64-conda-linux-gnu-cc", {}),
+        ("gcc -m64", "gcc", {}),
+        ("missing-cc", "gcc", {FOR_C: "gcc"}),
     ],
 )
-def test_compiler_of_the_environment_comes_first(cc: str, linker: str) -> None:
+def test_compiler_of_the_environment_comes_first(
+    cc: str, linker: str, for_c: dict[str, str]
+) -> None:
     world = World.with_rust()
     del world.programs["cc"]
     world.programs |= {name: f"/opt/{name}" for name in ("x86_64-conda-linux-gnu-cc", "gcc")}
@@ -98,7 +101,7 @@ def test_compiler_of_the_environment_comes_first(cc: str, linker: str) -> None:
     context = world.context()
 
     assert LinkerCheck().probe(context) is None
-    assert context.exports == {VARIABLE: linker}
+    assert context.exports == {VARIABLE: linker, **for_c}
 
 
 def test_second_compiler_is_tried_when_the_first_does_not_link() -> None:
@@ -110,7 +113,17 @@ def test_second_compiler_is_tried_when_the_first_does_not_link() -> None:
     context = world.context()
 
     assert LinkerCheck().probe(context) is None
-    assert context.exports == {VARIABLE: "clang"}
+    assert context.exports == {VARIABLE: "clang", FOR_C: "clang"}
+
+
+@pytest.mark.parametrize("name", [FOR_C, "CC_x86_64-unknown-linux-gnu", "HOST_CC"])
+def test_compiler_of_c_that_the_user_chose_is_kept(name: str) -> None:
+    world = next(s for s in SITUATIONS if s.key == "only-gcc").world()
+    world.environ[name] = "musl-gcc"
+    context = world.context()
+
+    assert LinkerCheck().probe(context) is None
+    assert context.exports == {VARIABLE: "gcc"}
 
 
 def test_failing_target_is_not_blamed_on_the_linker_of_the_host() -> None:

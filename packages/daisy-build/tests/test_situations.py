@@ -47,7 +47,10 @@ def test_each_cause_has_its_own_words() -> None:
 def test_only_gcc_is_handed_to_cargo() -> None:
     inspection = inspect(BY_KEY["only-gcc"].world().context())
 
-    assert inspection.context.exports == {"CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER": "gcc"}
+    assert inspection.context.exports == {
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER": "gcc",
+        "CC_x86_64_unknown_linux_gnu": "gcc",
+    }
 
 
 def test_the_page_is_made_of_the_situations() -> None:

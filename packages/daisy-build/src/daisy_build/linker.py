@@ -59,6 +59,7 @@ def _link(context: Context, toolchain: Toolchain, target: str | None) -> Problem
             # The host's link came first; a failure that speaks of another linker is the target's.
             if other.ok or f"`{compiler}`" not in other.output:
                 context.exports[variable] = compiler
+                context.exports |= _for_crates_with_c(context, toolchain.host, compiler)
                 context.notes.append(
                     f"`cc` does not link; cargo links with {compiler} ({variable})"
                 )
@@ -85,6 +86,15 @@ def _link_where_programs_may_run(
     if temporary in context.project.root.resolve().parents:
         return outcome  # The build itself would run its build scripts there too.
     return link_crate(context, toolchain, target, variables, build_script=False)
+
+
+def _for_crates_with_c(context: Context, host: str, compiler: str) -> dict[str, str]:
+    """What the crate `cc`, with which others compile their C code, must be told: it, too, tries `cc` alone."""
+    variable = f"CC_{host.replace('-', '_')}"
+    named = context.environ.get("CC", "").split()
+    if {variable, f"CC_{host}", "HOST_CC"} & context.environ.keys():
+        return {}
+    return {} if named and context.which(named[0]) else {variable: compiler}
 
 
 def _other_compilers(context: Context) -> list[str]:
