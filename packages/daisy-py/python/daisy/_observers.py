@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import entry_points
 
 from daisy._progress import JsonProgressObserver, LineObserver, TerminalObserver
 
@@ -28,6 +27,8 @@ def observer_of(progress: object) -> object | None:
 def _named(name: str) -> object:
     if name in _BUILT_IN:
         return _BUILT_IN[name]()
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and only plugins need it
+
     known = entry_points(group=_GROUP)
     for point in known:
         if point.name == name:

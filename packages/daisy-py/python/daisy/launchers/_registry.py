@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import cast
 
 from daisy._errors import LauncherUnavailable
@@ -40,6 +39,8 @@ def load(name: str) -> Launcher:
     """
     if name in _BUILT_IN:
         return _make(_BUILT_IN[name])
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and only plugins need it
+
     known = entry_points(group=_GROUP)
     for point in known:
         if point.name == name:
