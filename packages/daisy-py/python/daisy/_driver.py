@@ -135,8 +135,8 @@ class Driver:
 
     def end(self, *, cancel: bool) -> tuple[_core.RunOutcome, BaseException | None]:
         """End the run and every worker; returns what it came to, and the error that stopped it."""
-        self._checks.end()
         try:
+            self._checks.end()
             if cancel:
                 self.run.cancel()
             # Workers that daisy drives end by themselves; a worker function may take its time.
