@@ -14,7 +14,7 @@ use crate::errors::Result;
 use crate::pipeline_plan::PipelinePlan;
 use crate::tracking::{self, TrackingStore};
 
-/// Where a run listens and what it has; made by `daisy._run`.
+/// Where a run listens and what it has; made by `daisy._run_arguments`.
 #[pyclass(name = "RunOptions", module = "daisy._core", frozen)]
 pub(crate) struct RunOptions {
     resources: Resources,

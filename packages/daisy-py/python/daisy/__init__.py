@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from daisy._plan import plan
     from daisy._progress import JsonProgressObserver
     from daisy._result import RunResult
-    from daisy._run import Server, run_blockwise
+    from daisy._run import run_blockwise
+    from daisy._server import Server
     from daisy._task import Task
     from daisy._tracking import get_tracking_basedir, set_tracking_basedir
     from daisy.logging import get_worker_log_basename
@@ -95,7 +96,7 @@ _HOMES = {
     "RunFailed": "daisy._errors",
     "RunResult": "daisy._result",
     "Scheduler": "daisy._graph",
-    "Server": "daisy._run",
+    "Server": "daisy._server",
     "Task": "daisy._task",
     "TaskState": "daisy._core",
     "get_tracking_basedir": "daisy._tracking",

@@ -594,7 +594,7 @@ class Run:
 @final
 class RunOptions:
     """
-    Where a run listens and what it has; made by `daisy._run`.
+    Where a run listens and what it has; made by `daisy._run_arguments`.
     """
     def __new__(cls, /, *, resources: dict[str, SupportsIndex], host: str | None, ports: tuple[SupportsIndex, SupportsIndex], all_local: bool, tls: bool | None, masks: SupportsGetItem[int, bytes | bytearray | None], stores: SupportsGetItem[int, TrackingStore | None], measures: SupportsGetItem[int, bool], connect_timeout: timedelta, reconnect_grace: timedelta, heartbeat: timedelta, stall_after: timedelta | None) -> RunOptions: ...
 

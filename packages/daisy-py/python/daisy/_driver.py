@@ -5,10 +5,10 @@ from __future__ import annotations
 import marshal
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 from daisy import _core, logging
 from daisy._checks import Checks
 from daisy._context import Context
+from daisy._launching import environment_of, interpreter
 from daisy._observe import FormerObservers
-from daisy._settings import THREAD_VARIABLES
 from daisy._task import Task
-from daisy.launchers import Handle, Launcher, RunContext, WorkerSpec, load
+from daisy.launchers import Handle, Launcher, RunContext, WorkerSpec
 from daisy.launchers._fleet import Fleet
 from daisy.launchers._run_folder import RunFolder
-from daisy.worker import BOOTSTRAP, returned_path
+from daisy.worker import returned_path
 
 if TYPE_CHECKING:
-    from daisy._run import _Arguments
+    from daisy._run_arguments import RunArguments
 
 _WAIT = timedelta(milliseconds=100)
 _CANCEL_SECONDS = 1.5
@@ -33,39 +33,23 @@ _LINGER_SECONDS = 10.0
 
 
 class Driver:
-    """A run with workers, from its start to its end."""
+    """A run with workers, from its start to its end.
 
-    def __init__(self, arguments: _Arguments) -> None:
+    Args:
+        arguments: What to run.
+        launchers: The launcher of each task.
+    """
+
+    def __init__(self, arguments: RunArguments, launchers: Sequence[Launcher]) -> None:
         self._tasks = arguments.tasks
         self._observer = arguments.observer
-        self._launchers = _launchers(self._tasks, worker_processes=arguments.worker_processes)
-        # Before anything starts: what cannot be sent is an error here.
-        self._payloads = [
-            b"" if launcher.name == "thread" else _payload(task, remote=launcher.caps.remote)
-            for task, launcher in zip(self._tasks, self._launchers, strict=True)
-        ]
-        all_local = not self.is_remote
-        may_queue = any(launcher.caps.can_queue for launcher in self._launchers)
-        options = arguments.options(
-            resources=arguments.resources, all_local=all_local, may_queue=may_queue
-        )
-        self.run = _core.Run(arguments.plan, options)
-        self._folder = RunFolder(shared=not all_local, log_dir=logging.get_log_basedir())
+        self._launchers = launchers
+        self._payloads = [b"" for _ in self._tasks]
         self.jobs: list[Handle] = []
         self.jobs_left: list[Handle] = []
-        try:
-            self._token_file = self._folder.path / "token"
-            self.run.write_token(self._token_file)
-            context = RunContext(self.run.addresses, self._folder.path, logging.get_log_basedir())
-            for launcher in dict.fromkeys(self._launchers):
-                launcher.open(context)
-            self._end_left_behind()
-            if self.is_remote:
-                self._write_contexts()
-        except BaseException:
-            self.run.cancel()
-            self._folder.remove()
-            raise
+        with ExitStack() as undo:
+            self._open(arguments, undo)
+            undo.pop_all()
         self._fleets = {
             launcher: Fleet(self.run, launcher, self._spec, self._note, self._has_returned)
             for launcher in dict.fromkeys(self._launchers)
@@ -81,6 +65,31 @@ class Driver:
         except BaseException:
             self.end(cancel=True)
             raise
+
+    def _open(self, arguments: RunArguments, undo: ExitStack) -> None:
+        """Everything up to the first worker; ``undo`` takes it back."""
+        # Before any worker starts: what cannot be sent is an error here.
+        for position, (task, launcher) in enumerate(zip(self._tasks, self._launchers, strict=True)):
+            if launcher.name != "thread":
+                self._payloads[position] = _payload(task, remote=launcher.caps.remote)
+        all_local = not self.is_remote
+        may_queue = any(launcher.caps.can_queue for launcher in self._launchers)
+        options = arguments.options(
+            resources=arguments.resources, all_local=all_local, may_queue=may_queue
+        )
+        self.run = _core.Run(arguments.plan, options)
+        undo.callback(self.run.cancel)
+        self._folder = RunFolder(shared=not all_local, log_dir=logging.get_log_basedir())
+        undo.callback(self._folder.remove)
+        self._token_file = self._folder.path / "token"
+        self.run.write_token(self._token_file)
+        context = RunContext(self.run.addresses, self._folder.path, logging.get_log_basedir())
+        for launcher in dict.fromkeys(self._launchers):
+            launcher.open(context)
+            undo.callback(launcher.close)
+        self._end_left_behind()
+        if self.is_remote:
+            self._write_contexts()
 
     @property
     def is_remote(self) -> bool:
@@ -136,6 +145,8 @@ class Driver:
     def end(self, *, cancel: bool) -> tuple[_core.RunOutcome, BaseException | None]:
         """End the run and every worker; returns what it came to, and the error that stopped it."""
         try:
+            # Workers that come too late see by it that the run is over.
+            self._token_file.unlink(missing_ok=True)
             self._checks.end()
             if cancel:
                 self.run.cancel()
@@ -243,10 +254,10 @@ class Driver:
             task_id=task.task_id,
             workers=workers,
             contexts=[self._context(task, worker).to_env() for worker in workers],
-            argv=_interpreter(),
+            argv=interpreter(),
             payload=self._payloads[position],
             function=task.process_function,
-            env={} if self._launchers[position].caps.remote else _thread_limits(task),
+            env=environment_of(task, self._launchers[position]),
             cpus=_amount(task, "cpu", "cpus"),
             gpus=_amount(task, "gpu", "gpus"),
             mem_mb=_amount(task, "mem_mb"),
@@ -263,21 +274,6 @@ class Driver:
                 _core.refuse_unfinished(returned, "init_callback_fn")
 
 
-def _launchers(tasks: Sequence[Task], *, worker_processes: bool) -> list[Launcher]:
-    """One launcher per task; tasks that name the same one share it."""
-    by_name: dict[str, Launcher] = {}
-    chosen: list[Launcher] = []
-    for task in tasks:
-        launcher = task.launcher
-        if isinstance(launcher, str):
-            name = "thread" if launcher == "process" and not worker_processes else launcher
-            if name not in by_name:
-                by_name[name] = load(name)
-            launcher = by_name[name]
-        chosen.append(launcher)
-    return chosen
-
-
 def _amount(task: Task, *names: str) -> int:
     """What a worker of the task requires of a resource that engines know, under any of its names."""
     return max((task.requires.get(name, 0) for name in names), default=0)
@@ -291,6 +287,7 @@ def _payload(task: Task, *, remote: bool) -> bytes:
         "path": [str(entry) for entry in sys.path],
         # 0: the worker is started by something else, perhaps on another machine.
         "parent": 0 if remote else os.getpid(),
+        "python": "{}.{}".format(*sys.version_info),
         "payload": dumps(task.process_function, task_id=task.task_id),
         "logging": _logging_settings(),
     }
@@ -305,22 +302,3 @@ def _logging_settings() -> dict[str, Any] | None:
     if not root.handlers and not logging.logger.level:
         return None
     return {"root": root.level, "daisy": logging.logger.level, "format": standard.BASIC_FORMAT}
-
-
-def _interpreter() -> list[str]:
-    """A fresh interpreter with the flags of this one, which imports nothing from the current folder by itself."""
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    flags = [flag for flag in flags if flag != "-P"]
-    return [sys.executable, *flags, "-P", "-c", BOOTSTRAP]
-
-
-def _thread_limits(task: Task) -> dict[str, str]:
-    """Threads of numerical libraries: the processors of this machine, shared by the workers."""
-    if any(name in os.environ for name in THREAD_VARIABLES):
-        return {}
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    threads = str(max(1, cores // max(1, task.max_workers)))
-    return dict.fromkeys(THREAD_VARIABLES, threads)

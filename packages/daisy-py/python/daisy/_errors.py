@@ -20,8 +20,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+# Not typing's: every worker imports this.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from daisy._result import RunResult
 

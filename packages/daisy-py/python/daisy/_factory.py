@@ -25,6 +25,9 @@ import signal
 import socket
 import sys
 
+# What a worker imports for itself is imported here, once for all.
+from daisy import _connect as _connect
+from daisy import _context as _context
 from daisy import _core, _fork, _output, _payload
 from daisy import worker as workers
 from daisy._leave import run_and_leave
@@ -35,15 +38,6 @@ from daisy._unsafe import descriptors, why_not_fork, why_not_shared
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-BOOTSTRAP = (
-    "import sys,marshal,socket;"
-    "s=socket.socket(fileno=0);"
-    "sys.path[:]=marshal.loads(s.recv(1<<20));"
-    "from daisy._factory import main;"
-    "main(s,int(sys.argv[1]))"
-)
-"""Program of the factory's interpreter: takes over the driver's ``sys.path`` before it imports anything else."""
 
 _MOST_BYTES = 1 << 20
 

@@ -7,7 +7,6 @@ other, either imports files of the other, and what goes wrong then looks like an
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 # Files that releases of `daisy` have and `daisy-py` never had, without the ending.
 _FOREIGN = frozenset(
@@ -61,7 +60,9 @@ def _records_of_other(site: str) -> list[str]:
 def _has_package(site: str, name: str) -> bool:
     # Metadata alone is harmless: some install it so that the demand of another package is met.
     try:
-        lines = Path(site, name, "RECORD").read_text(encoding="utf-8", errors="replace")
+        # Not pathlib, whose import takes longer than all else that a worker imports of daisy.
+        with open(os.path.join(site, name, "RECORD"), encoding="utf-8", errors="replace") as file:
+            lines = file.read()
     except OSError:
         return True  # it does not say what it installed, and `daisy` installs a package
     return any(line.startswith("daisy/__init__.py,") for line in lines.splitlines())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import importlib
 import types
@@ -34,6 +33,10 @@ def import_ahead(function: Any) -> None:
 
 def _first_imports(code: types.CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Modules that are imported before the first branch, and what is taken from each."""
+    if not code.co_names:
+        return
+    import dis  # noqa: PLC0415 - only for code that names something
+
     constants: list[object] = []
     for instruction in dis.get_instructions(code):
         if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 from daisy import _core, _output
-from daisy._errors import AddressError, ConnectionLost, RefusedError
+from daisy._errors import AddressError, ConnectionLost, DaisyError, RefusedError
 from daisy._settings import PARENT_VARIABLE
 
 # typing takes as long to import as everything else here.
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+_PATIENCE_SECONDS = 1.0
+
 BOOTSTRAP = (
     "import sys,marshal;"
     "f=sys.stdin.buffer;"
     "h=marshal.loads(f.read(int.from_bytes(f.read(8),'big')));"
+    "v='%d.%d'%sys.version_info[:2];"
+    "v==h['python'] or sys.exit('daisy: this worker runs Python '+v+' ('+sys.executable+'), expected '+h['python']+"
+    "' as in the driver, whose functions no other version understands: give the launcher python=...');"
     "sys.path[:]=h['path'];"
     "from daisy.worker import main;"
     "main(h)"
@@ -37,7 +43,7 @@ def main(header: dict[str, Any]) -> None:
     """Run the worker of this process.
 
     Args:
-        header: ``parent`` (process id of the driver), ``payload`` (the function), ``kind``, and settings.
+        header: ``parent`` (process id of the driver), ``payload`` (the function), and settings.
     """
     # Workers of other machines have a parent only if it asks them to end with it.
     parent = header["parent"] or (os.getppid() if PARENT_VARIABLE in os.environ else 0)
@@ -68,11 +74,29 @@ def work(load: Callable[[], Any], *, has_driver: bool) -> None:
     function = load()
     try:
         run_function(function, context, owns_process=True)
-    except (AddressError, ConnectionLost, RefusedError) as error:
-        if has_driver:
+    except DaisyError as error:
+        # One of none of the others: the token cannot be read.
+        is_cut_off = isinstance(error, AddressError | ConnectionLost | RefusedError)
+        if not is_cut_off and type(error) is not DaisyError:
             raise
-        # A job that started after its run was over is no failure. The driver, if there is one, knows better.
-        print(f"daisy: the run cannot be reached: {error}", file=sys.stderr)
+        if not has_driver:
+            # A job that started after its run was over is no failure.
+            print(f"daisy: the run cannot be reached: {error}", file=sys.stderr)
+        elif not _is_over(context["token_file"]):
+            raise
+
+
+def _is_over(token_file: str) -> bool:
+    """Whether the driver of this machine has ended its run, before this worker came; nobody waits for it then.
+
+    A driver that ends a run removes the token, soon after it can no longer be reached.
+    """
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while os.path.exists(token_file):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def run_function(

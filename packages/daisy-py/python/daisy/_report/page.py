@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 from daisy._report.facts import check
@@ -17,6 +16,8 @@ def to_html(report: Mapping[str, Any]) -> str:
         ImportError: Plotly is not installed.
         ValueError: Not a report.
     """
+    from importlib import resources  # noqa: PLC0415 - runs whose report is not asked for need it not
+
     check(report)
     files = resources.files("daisy._report")
     script, style = (files.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css"))

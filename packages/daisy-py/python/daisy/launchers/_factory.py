@@ -13,8 +13,16 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from daisy._factory import BOOTSTRAP
 from daisy.logging import logger
+
+_BOOTSTRAP = (
+    "import sys,marshal,socket;"
+    "s=socket.socket(fileno=0);"
+    "sys.path[:]=marshal.loads(s.recv(1<<20));"
+    "from daisy._factory import main;"
+    "main(s,int(sys.argv[1]))"
+)
+"""Program of the factory's interpreter: takes over the driver's ``sys.path`` before it imports anything else."""
 
 _MOST_BYTES = 1 << 16
 _MOST_FUNCTIONS = 8
@@ -104,7 +112,7 @@ class Factory:
                 self._control.setblocking(False)
                 self._control.send(marshal.dumps([str(entry) for entry in sys.path]))
                 self._process = subprocess.Popen(
-                    [*interpreter, BOOTSTRAP, str(os.getpid())],
+                    [*interpreter, _BOOTSTRAP, str(os.getpid())],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

@@ -81,6 +81,12 @@ class ProcessLauncher:
         self._console = Console()
         self._log_warned = False
 
+    def prepare(self, spec: WorkerSpec) -> None:
+        """Start the process that workers are forked from: an interpreter takes as long as it takes to make a run."""
+        # A wrong setting is an error before anything starts.
+        self._factories.are_allowed = may_fork_workers()
+        self._factories.get(spec, _environment(spec))
+
     def open(self, run: RunContext) -> None:
         """Look at the setting, so that a wrong one is an error before anything starts."""
         self._factories.are_allowed = may_fork_workers()
@@ -108,7 +114,7 @@ class ProcessLauncher:
         self, worker: int, context: str, spec: WorkerSpec, *, may_fork: bool = True
     ) -> tuple[_Worker, str]:
         """Start a worker; returns it and what its process is called."""
-        env = {**os.environ, **spec.env, **spec.secret_env}
+        env = _environment(spec)
         factory = self._factories.get(spec, env) if may_fork else None
         with contextlib.ExitStack() as opened:
             files, log = self._open_logs(worker, spec, opened)
@@ -236,6 +242,11 @@ class ProcessLauncher:
                 process.wait()
         self._factories.close()
         self._console.close()
+
+
+def _environment(spec: WorkerSpec) -> dict[str, str]:
+    """The environment of workers, but for what tells them apart."""
+    return {**os.environ, **spec.env, **spec.secret_env}
 
 
 def _pipes(

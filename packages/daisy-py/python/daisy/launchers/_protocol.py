@@ -175,8 +175,9 @@ class WorkerSpec:
 class Launcher(Protocol):
     """Starts and ends workers. Every method is called from one thread, which is no other's.
 
-    ``log_tail(handle, n=50)`` (the last that a worker said), ``forget(handle)`` (nobody will ask for it any more) and
-    ``left()`` (handles of workers that may live on after ``close``) are optional.
+    ``log_tail(handle, n=50)`` (the last that a worker said), ``forget(handle)`` (nobody will ask for it any more),
+    ``left()`` (handles of workers that may live on after ``close``) and ``prepare(spec)`` (before ``open``, while the
+    run is made: a specification as that of its first workers, without payload) are optional.
     """
 
     name: str

@@ -11,9 +11,10 @@ import daisy
 from daisy import _core
 from daisy import logging as daisy_logging
 from daisy._context import Context
-from daisy._driver import _interpreter, _payload
+from daisy._driver import _payload
+from daisy._launching import interpreter
 from daisy._pipeline import as_pipeline
-from daisy._run import _Arguments
+from daisy._run_arguments import RunArguments
 from daisy.launchers import Handle, Launcher, RunContext, State, Status, WorkerSpec
 from daisy.launchers._run_folder import RunFolder
 from daisy.testing._actors import wait_until
@@ -102,7 +103,7 @@ class Stage:
         self.launcher = bench.make()
         self._next_worker = 1
         task = bench.task(lambda block: None, 1, launcher=self.launcher)
-        arguments = _Arguments(
+        arguments = RunArguments(
             as_pipeline(task), {}, bench.host, (0, 0), False, False, False, worker_processes=True
         )
         options = arguments.options(
@@ -136,7 +137,7 @@ class Stage:
             task_id="check",
             workers=workers,
             contexts=contexts,
-            argv=_interpreter(),
+            argv=interpreter(),
             payload=_payload(task, remote=self.launcher.caps.remote),
             function=function,
             log_dir=self._bench.folder / "logs" / "check",

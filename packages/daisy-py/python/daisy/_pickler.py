@@ -1,0 +1,172 @@
+"""dill, but what can be imported is never copied, and what cannot always is."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import enum
+import importlib
+import io
+import marshal
+import pickle
+import threading
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any, cast
+
+import dill
+
+from daisy._enum_class import reduce_enum
+from daisy._function_parts import globals_used
+from daisy._importable import MAIN, find_in_main, is_importable
+from daisy._payload import from_script, make_cell, make_function, make_type
+from daisy._sendable import replacement
+
+_PROTOCOL = 5
+_OF_IMPORT = ("__builtins__", "__loader__", "__spec__", "__cached__")
+"""What the import system adds to a module."""
+
+
+def dump(value: Any, script: str | None = None) -> bytes:
+    """A value as bytes, whatever it holds.
+
+    Args:
+        value: What is sent.
+        script: A file that the worker imports anew for what it defines; without, that is sent by value.
+
+    Returns:
+        What ``_payload.loads`` takes.
+    """
+    buffer = io.BytesIO()
+    _dumping.depth = getattr(_dumping, "depth", 0) + 1
+    try:
+        _Pickler(buffer, script).dump(value)
+    finally:
+        _dumping.depth -= 1
+    return buffer.getvalue()
+
+
+_LIGHT = {
+    id(getattr(dill._dill, name, None)): light
+    for name, light in {
+        "_create_function": (make_function, 5),  # code, globals, name, defaults, closure
+        "_create_cell": (make_cell, 1),
+        "_create_type": (make_type, 4),  # its kind, name, bases, attributes
+    }.items()
+}
+"""What dill rebuilds things with: what does the same without dill, and how much that can be given."""
+
+
+class _Pickler(dill.Pickler):  # type: ignore[misc]
+    """dill, but what can be imported is never copied, and what cannot always is."""
+
+    def __init__(self, file: io.BytesIO, script: str | None) -> None:
+        super().__init__(file, protocol=_PROTOCOL, recurse=True, byref=False)
+        self._script = script
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> Any:
+        if id(obj) in self.memo:
+            return super().save(obj, save_persistent_id)
+        if isinstance(obj, type) and getattr(builtins, obj.__name__, None) is obj:
+            return self.save_global(obj)
+        reduced = self._reduced(obj)
+        if reduced is not None:
+            return self.save_reduce(*reduced, obj=obj)
+        return super().save(obj, save_persistent_id)
+
+    def _reduced(self, obj: Any) -> tuple[Any, ...] | None:
+        """What is done our way; the rest is dill's."""
+        if isinstance(obj, types.ModuleType):
+            return _reduce_module(obj, self._script)
+        if isinstance(obj, enum.EnumType) and not is_importable(obj.__module__):
+            return self._reduce_from_script(obj) or reduce_enum(cast("type[enum.Enum]", obj))
+        if isinstance(obj, types.FunctionType | type):
+            return self._reduce_from_script(obj)
+        return replacement(obj)
+
+    def save_reduce(self, func: Any, args: Any, *rest: Any, obj: Any = None, **more: Any) -> Any:
+        # What dill rebuilds functions with has light equals: workers need not import dill for most of them.
+        if isinstance(obj, types.CodeType):
+            with contextlib.suppress(
+                ValueError
+            ):  # made by hand, with constants that no compiler makes
+                func, args = marshal.loads, (marshal.dumps(obj),)
+        elif func is getattr and args[0] is dill._dill and args[1:] == ("_setattr", setattr):
+            args = (builtins, "setattr")
+        else:
+            light, most = _LIGHT.get(id(func), (func, 0))
+            func = light if len(args) <= most else func
+        return super().save_reduce(func, args, *rest, obj=obj, **more)
+
+    def _reduce_from_script(self, obj: Any) -> tuple[Any, ...] | None:
+        module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
+        if not isinstance(module, str) or not isinstance(name, str):
+            return None
+        if module not in MAIN or self._script is None:
+            return None
+        found = find_in_main(obj, name, self._script)
+        return None if found is None else (from_script, (self._script, found))
+
+
+_locate_of_dill: Callable[..., bool] = dill._dill._locate_function
+
+
+def _locate_function(obj: Any, pickler: Any = None) -> bool:
+    """Whether dill may send the object by name.
+
+    dill asks this about any module it has loaded; ours must only name what a fresh interpreter finds.
+    """
+    if isinstance(pickler, _Pickler):
+        module = getattr(obj, "__module__", None)
+        if not isinstance(module, str) or module in MAIN or not is_importable(module):
+            return module == "builtins" and _locate_of_dill(obj, pickler)
+    return _locate_of_dill(obj, pickler)
+
+
+dill._dill._locate_function = _locate_function
+
+
+_dumping = threading.local()
+_globals_of_dill: Callable[..., dict[str, Any]] = dill.detect.globalvars
+
+
+def _globalvars(func: Any, recurse: bool = True, builtin: bool = False) -> dict[str, Any]:
+    """The globals that go with a function.
+
+    dill's own search never ends for functions that reach themselves through a closure, as those do that are
+    defined inside another and call themselves.
+    """
+    if getattr(_dumping, "depth", 0) and isinstance(func, types.FunctionType):
+        return globals_used(func)
+    return _globals_of_dill(func, recurse, builtin)
+
+
+dill.detect.globalvars = _globalvars
+
+
+class _Warnings:
+    """Where dill warns that it sends a name that no worker knows, this is an error."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+    def warn(self, message: Any, category: Any = None, *rest: Any, **more: Any) -> None:
+        if getattr(_dumping, "depth", 0) and category is dill.PicklingWarning:
+            raise pickle.PicklingError(str(message))
+        warnings.warn(message, category, *rest, **more)
+
+
+dill._dill.warnings = _Warnings()
+
+
+def _reduce_module(module: types.ModuleType, script: str | None) -> tuple[Any, ...] | None:
+    name = module.__name__
+    if name in MAIN:
+        return None if script is None else (from_script, (script, ""))
+    if is_importable(name):
+        return (importlib.import_module, (name,))
+    if not str(getattr(module, "__file__", None) or ".py").endswith(".py"):
+        return None  # what is compiled has no value that could be sent
+    state = {key: value for key, value in vars(module).items() if key not in _OF_IMPORT}
+    return (types.ModuleType, (name,), state)
