@@ -39,6 +39,8 @@ import msgpack  # type: ignore[import-untyped]
 
 VERSION = 1
 NO_WORKER = 2**64 - 1
+MAX_FRAME = 16777216
+MOST_TEXT = 2000  # letters, of which each may take four bytes
 
 # Types of messages.
 HELLO, PROOF, REGISTER, REPORTS, RETURN, DRAINING, HEARTBEAT, GOODBYE, READY = range(1, 10)
@@ -114,7 +116,10 @@ class Connection:
         header = self._read(4)
         if header is None:
             return None
-        body = self._read(struct.unpack(">I", header)[0])
+        (length,) = struct.unpack(">I", header)
+        if not 1 <= length <= MAX_FRAME:
+            raise ConnectionError(f"a frame has an impossible length: {length} bytes")
+        body = self._read(length)
         if body is None:
             raise ConnectionError("the connection ended inside a frame")
         message: list[Any] = msgpack.unpackb(body)
@@ -277,7 +282,7 @@ def work(place: Place, process: Callable[[Box, Box], None]) -> int:
             try:
                 process(*layout.boxes(index))
             except Exception as problem:  # noqa: BLE001 - whatever it is, the driver decides what follows
-                error = f"{type(problem).__name__}: {problem}"
+                error = f"{type(problem).__name__}: {problem}"[-MOST_TEXT:]
             reports.append([index, attempt, time.monotonic_ns() - began, error, None])
             count += 1
         connection.send(REPORTS, reports)

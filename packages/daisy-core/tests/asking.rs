@@ -13,7 +13,8 @@ use daisy_core::ids::{TaskId, WorkerId};
 use daisy_core::run::{Note, Told};
 use daisy_core::scheduler::Outcome;
 use daisy_core::wire::{Acquired, WorkerClient, WorkerMessage};
-use rig::peer::{Peer, Wire};
+use rig::peer::Peer;
+use rig::wire::Wire;
 use rig::{Rig, Work, chain, exit, nothing, task, workers};
 use socket2::{Domain, Socket, Type};
 

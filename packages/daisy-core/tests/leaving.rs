@@ -10,7 +10,8 @@ use daisy_core::ids::TaskId;
 use daisy_core::run::{Encryption, Told};
 use daisy_core::scheduler::Outcome;
 use daisy_core::wire::{ServerMessage, WorkerClient, WorkerMessage};
-use rig::peer::{Peer, Wire};
+use rig::peer::Peer;
+use rig::wire::Wire;
 use rig::{Rig, chain, exit, nothing, task, workers};
 
 /// A worker whose last report and good-bye are lost on the way: what became of the run.

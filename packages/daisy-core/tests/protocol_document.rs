@@ -12,6 +12,7 @@ use daisy_core::wire::{
     Transcript, Welcome, WorkerMessage, append_frame,
 };
 use daisy_core::{ErrorKind, Measurement};
+use sha2::Digest;
 
 const DOCUMENT: &str = include_str!("../../../docs/design/PROTOCOL.md");
 
@@ -155,4 +156,18 @@ fn the_numbers_of_the_document_are_the_numbers_of_the_code() {
     for expected in limits.iter().chain([&version]) {
         assert!(DOCUMENT.contains(expected.as_str()), "docs/design/PROTOCOL.md does not say {expected:?}");
     }
+}
+
+#[test]
+fn the_token_file_of_the_document_is_what_is_written_and_read() {
+    let path = std::env::temp_dir().join(format!("daisy-token-{}", std::process::id()));
+    let certificate: [u8; 32] = sha2::Sha256::digest([0]).into();
+    Token::from_bytes(counting(0)).with_certificate(Some(certificate)).write_file(&path).unwrap();
+    let (written, read) = (std::fs::read_to_string(&path).unwrap(), Token::read_file(&path).unwrap());
+    std::fs::remove_file(&path).unwrap();
+    assert!(
+        DOCUMENT.contains(&format!("```text\n{written}```")),
+        "docs/design/PROTOCOL.md lacks:\n{written}"
+    );
+    assert_eq!((read.secret(), read.certificate()), (&counting(0), Some(certificate)));
 }

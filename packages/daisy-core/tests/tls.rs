@@ -14,7 +14,8 @@ use daisy_core::run::{Encryption, Listen, Note, Run, RunConfig};
 use daisy_core::scheduler::Outcome;
 use daisy_core::wire::{ServerMessage, Token, WorkerClient, check_address};
 use rig::beside::beside_a_run_with;
-use rig::peer::{Peer, Wire};
+use rig::peer::Peer;
+use rig::wire::Wire;
 use rig::{Rig, Tally, Work, chain, nothing, task, workers};
 
 fn secured(config: &mut RunConfig) {

@@ -226,3 +226,17 @@ proptest! {
         prop_assert!(said.verify(&Token::from_bytes(flipped(token)), Role::Worker, &proof).is_err());
     }
 }
+
+#[test]
+fn an_array_of_more_elements_than_anybody_needs_is_refused() {
+    let reports = |count: u32| {
+        let mut body = vec![0x92, 4, 0xdd];
+        body.extend(count.to_be_bytes());
+        // Four bytes each here, and more than a hundred in memory.
+        body.extend([0x93, 1, 1, 1].repeat(count as usize));
+        WorkerMessage::unpack(&body)
+    };
+    assert!(matches!(reports(1 << 16), Ok(WorkerMessage::Reports(reports)) if reports.len() == 1 << 16));
+    let error = reports((1 << 16) + 1).unwrap_err().to_string();
+    assert!(error.contains("at most 65536 elements"), "{error}");
+}

@@ -15,7 +15,8 @@ use daisy_core::wire::{
     Grant, PROTOCOL_VERSION, Refused, Role, ServerMessage, Token, Transcript, WorkerClient, WorkerMessage,
 };
 use rig::beside::beside_a_run;
-use rig::peer::{Peer, Wire};
+use rig::peer::Peer;
+use rig::wire::Wire;
 use rig::{Rig, Tally, Work, chain, exit, nothing, task, workers};
 
 fn refusal(peer: &mut Peer) -> Refused {

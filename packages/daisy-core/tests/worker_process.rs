@@ -13,6 +13,7 @@ use daisy_core::ids::TaskId;
 use daisy_core::plan::{RetryPolicy, TaskOptions};
 use daisy_core::run::{Request, Run, Told};
 use daisy_core::wire::{Token, WorkerClient, WorkerConfig};
+use rig::wire::Wire;
 use rig::{Rig, chain, nothing, task, workers};
 
 const ADDRESS: &str = "DAISY_TEST_ADDRESS";
@@ -105,6 +106,31 @@ fn a_worker_outlives_its_driver_by_seconds_only() {
     driver.kill().unwrap();
     driver.wait().unwrap();
     assert_eq!(end(&mut worker, Duration::from_secs(15)).code(), Some(88));
+}
+
+#[test]
+fn a_worker_whose_connection_is_dead_ends_itself_and_its_block_is_given_on() {
+    let mut config = chain(vec![task("a", 1, 0, workers(1))]);
+    config.heartbeat = Duration::from_millis(100);
+    config.settings.reconnect_grace = Duration::from_millis(500);
+    let mut rig = Rig::start(config, nothing());
+    rig.launch = Some(Box::new(|_, _| {}));
+    rig.serve_until(|rig| rig.launched.len() == 1);
+    let folder = Folder::new("half-open");
+    let token = folder.0.join("token");
+    rig.run.token().write_file(&token).unwrap();
+    let wire = Wire::to(&rig.run);
+    let mut worker = worker(&wire.address, &token);
+    hear(&mut worker, "busy=");
+    // Neither side is told; each must find out by itself.
+    wire.go_dead_for_good();
+    let gone = |rig: &Rig| rig.run.snapshot()[0].counters().worker_deaths == 1;
+    rig.serve_until(gone);
+    assert_eq!(end(&mut worker, Duration::from_secs(15)).code(), Some(88));
+    rig.start_worker(TaskId(0), Some(rig.launched[0].1));
+    let (end, _) = rig.finish();
+    let counters = end.outcome.tasks[0].state.counters();
+    assert_eq!((counters.completed, counters.failed_attempts, counters.worker_deaths), (1, 1, 1));
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Driver {
         let reports_seen = session.reports_seen;
         if let Some(before) = before {
             // The worker has noticed the loss of its old connection before we did.
-            before.finish();
+            before.cut();
             self.feed(Event::WorkerDisconnected { worker });
         }
         self.take_back_lost(worker, &held);

@@ -25,6 +25,7 @@ const MOST_UNWRITTEN: usize = 1 << 20;
 /// Serves a worker until its connection ends, and tells the driver so; `first` is sent before all else.
 pub(super) async fn run(framed: Framed, admitted: Admitted, first: Vec<u8>, driver: &Rc<RefCell<Driver>>) {
     let (worker, number) = (admitted.worker, admitted.outbox.connection);
+    let outbox = Rc::clone(&admitted.outbox);
     let mut connection = Connection {
         stream: framed.stream,
         frames: framed.frames,
@@ -36,7 +37,11 @@ pub(super) async fn run(framed: Framed, admitted: Admitted, first: Vec<u8>, driv
         must_flush: false,
     };
     // Why it ended is of no interest: if the worker was not done, the scheduler gives it time to come back.
-    connection.serve(driver).await.ok();
+    tokio::select! {
+        biased;
+        () = outbox.until_cut() => {}
+        _ = connection.serve(driver) => {}
+    }
     driver.borrow_mut().disconnect(worker, number);
 }
 

@@ -95,7 +95,7 @@ impl Driver {
                 }
             };
             if let Some(outbox) = self.sessions.find(worker).and_then(|session| session.outbox.take()) {
-                outbox.finish();
+                outbox.cut();
             }
             self.feed(Event::WorkerExited { worker, exit });
         }

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};
 
+use tokio::sync::Notify;
+
 use crate::error::Result;
 use crate::scheduler::Now;
 use crate::wire::{Grant, ServerMessage, append_frame};
@@ -22,6 +24,7 @@ pub(super) struct Outbox {
     messages: RefCell<Vec<ServerMessage>>,
     is_finished: Cell<bool>,
     waker: RefCell<Option<Waker>>,
+    cut: Notify,
 }
 
 impl Outbox {
@@ -33,6 +36,7 @@ impl Outbox {
             messages: RefCell::default(),
             is_finished: Cell::new(false),
             waker: RefCell::default(),
+            cut: Notify::new(),
         }
     }
 
@@ -58,6 +62,17 @@ impl Outbox {
     pub(super) fn finish(&self) {
         self.is_finished.set(true);
         self.wake();
+    }
+
+    /// Ends the connection at once: what a peer that reads nothing does not take is not waited for.
+    pub(super) fn cut(&self) {
+        self.is_finished.set(true);
+        self.cut.notify_one();
+    }
+
+    /// Waits until the connection is to end at once.
+    pub(super) async fn until_cut(&self) {
+        self.cut.notified().await;
     }
 
     /// Whether the connection is to end.

@@ -155,7 +155,7 @@ async fn look_after(
 fn beat(driver: &Driver, most_silence: Duration) {
     for (session, outbox) in driver.sessions.connected() {
         if driver.now() > outbox.heard_at.get() + most_silence {
-            outbox.finish();
+            outbox.cut();
         } else {
             outbox.send(ServerMessage::Heartbeat { reports_seen: session.reports_seen });
         }

@@ -55,6 +55,9 @@ fn sure<T, E: std::fmt::Debug>(written: std::result::Result<T, E>) {
     written.map(drop).expect("memory takes every byte");
 }
 
+/// Longest array. An element takes more room in memory than on the wire: a long frame must not become far more of it.
+pub(crate) const MOST_ELEMENTS: usize = 1 << 16;
+
 /// Reads values from a slice. Every error says what was expected; nothing is allocated on a length's word.
 #[derive(Clone, Copy)]
 pub(super) struct Unpacker<'a>(pub(super) &'a [u8]);
@@ -63,6 +66,9 @@ impl<'a> Unpacker<'a> {
     /// The length of an array, which has at least that many bytes behind it.
     pub(super) fn array(&mut self, what: &'static str) -> Result<usize> {
         let length = decode::read_array_len(&mut self.0).map_err(|_| wrong(what, "an array"))? as usize;
+        if length > MOST_ELEMENTS {
+            return Err(wrong(what, "an array of at most 65536 elements"));
+        }
         if length > self.0.len() {
             return Err(wrong(what, "as many elements as the array says"));
         }

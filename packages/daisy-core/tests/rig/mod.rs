@@ -3,6 +3,7 @@
 
 pub mod beside;
 pub mod peer;
+pub mod wire;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,9 +1,7 @@
-//! A peer that says what a test wants it to say, and a wire that can be cut.
+//! A peer that says what a test wants it to say.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use daisy_core::ids::WorkerId;
@@ -129,64 +127,4 @@ pub fn success(grant: Grant) -> Report {
         duration: Duration::from_millis(1),
         measurement: None,
     }
-}
-
-/// Passes bytes between workers and a server; every connection can be cut at once.
-pub struct Wire {
-    pub address: String,
-    /// Bytes that workers have sent to the server.
-    pub sent: Arc<AtomicU64>,
-    /// Whether what workers send is lost on the way.
-    pub swallows: Arc<AtomicBool>,
-    open: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Wire {
-    pub fn to(run: &Run) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, server) = (listener.local_addr().unwrap().to_string(), run.addresses()[0].clone());
-        let open: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-        let opened = Arc::clone(&open);
-        let sent: Arc<AtomicU64> = Arc::default();
-        let swallows: Arc<AtomicBool> = Arc::default();
-        let (counted, swallowed) = (Arc::clone(&sent), Arc::clone(&swallows));
-        std::thread::spawn(move || {
-            for worker in listener.incoming().map_while(Result::ok) {
-                let Ok(server) = TcpStream::connect(&server) else { continue };
-                let both = [worker.try_clone().unwrap(), server.try_clone().unwrap()];
-                opened.lock().unwrap().extend(both);
-                pass(
-                    worker.try_clone().unwrap(),
-                    server.try_clone().unwrap(),
-                    Arc::clone(&counted),
-                    Arc::clone(&swallowed),
-                );
-                pass(server, worker, Arc::default(), Arc::default());
-            }
-        });
-        Self { address, sent, swallows, open }
-    }
-
-    /// Cuts every connection, losing what is under way.
-    pub fn cut(&self) {
-        for stream in self.open.lock().unwrap().drain(..) {
-            stream.shutdown(Shutdown::Both).ok();
-        }
-    }
-}
-
-fn pass(mut from: TcpStream, mut to: TcpStream, count: Arc<AtomicU64>, swallows: Arc<AtomicBool>) {
-    std::thread::spawn(move || {
-        let mut bytes = [0; 1 << 14];
-        while let Ok(length @ 1..) = from.read(&mut bytes) {
-            count.fetch_add(length as u64, Ordering::Relaxed);
-            if swallows.load(Ordering::Relaxed) {
-                continue;
-            }
-            if to.write_all(&bytes[..length]).is_err() {
-                break;
-            }
-        }
-        to.shutdown(Shutdown::Write).ok();
-    });
 }
