@@ -12,7 +12,7 @@ from pathlib import Path
 
 import daisy
 import pytest
-from python_scripts import start, write_script
+from python_scripts import run_script, start, write_script
 from quiet_runs import blocks, run
 
 SLEEPER = """
@@ -200,3 +200,23 @@ def test_ctrl_c_twice_is_immediate(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=5)
     wait_until(lambda: not any(is_alive(pid) for pid in worker_pids(tmp_path)), seconds=3)
+
+
+def test_threads_end_where_every_line_is_traced(tmp_path: Path) -> None:
+    """As under a debugger or coverage, whose hooks once kept a stopped thread from its end."""
+    run_script(
+        tmp_path,
+        """
+        import sys, threading
+
+        def trace(*_):
+            return trace
+
+        sys.settrace(trace)
+        threading.settrace(trace)
+        for _ in range(3):
+            assert daisy.run_blockwise(
+                task(lambda block: None, max_workers=2), worker_processes=False, progress=False
+            )
+        """,
+    )
