@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod block;
 mod block_call;
+mod block_iterator;
 mod block_stats;
 mod block_status;
 mod client;
@@ -20,6 +21,7 @@ mod run;
 mod run_options;
 mod scheduler;
 mod serial;
+mod task_graph;
 mod task_plan;
 mod task_state;
 mod tracking;
@@ -35,11 +37,13 @@ mod _core {
     #[pymodule_export]
     use super::block_call::{refuse_unfinished, settle_status};
     #[pymodule_export]
+    use super::block_iterator::BlockIterator;
+    #[pymodule_export]
     use super::block_stats::BlockStats;
     #[pymodule_export]
     use super::client::{WorkerConnection, check_address};
     #[pymodule_export]
-    use super::graph::{BlockIterator, BlockwiseDependencyGraph, DependencyGraph, DependencyIterator};
+    use super::graph::DependencyGraph;
     #[pymodule_export]
     use super::lifeline::{end_with_parent, note_fork};
     #[pymodule_export]
@@ -60,6 +64,8 @@ mod _core {
     use super::scheduler::Scheduler;
     #[pymodule_export]
     use super::serial::SerialRun;
+    #[pymodule_export]
+    use super::task_graph::{BlockwiseDependencyGraph, DependencyIterator};
     #[pymodule_export]
     use super::task_plan::TaskPlan;
     #[pymodule_export]
