@@ -64,7 +64,7 @@ def floors() -> str:
         ("_compat · testing · demo", "1.x names, launcher tests, the demo"),
         ("_run", "run_blockwise, Server"),
         ("_client · launchers/ · worker", "what runs in, or starts, a worker"),
-        ("logging · _progress · _summary · _serialize", "what a user sees; what travels"),
+        ("logging · _progress · _summary · _functions", "what a user sees; what travels"),
         ("_task · _pipeline · _block · _context", "what the user wants"),
         ("_core", "the extension: converts and delegates"),
         ("_errors · _settings", "names and exceptions"),

@@ -281,7 +281,7 @@ def _amount(task: Task, *names: str) -> int:
 
 def _payload(task: Task, *, remote: bool) -> bytes:
     """Everything a worker reads from its input: length, then settings and function."""
-    from daisy._serialize import dumps  # noqa: PLC0415 - dill is slow to import
+    from daisy._functions.dumps import dumps  # noqa: PLC0415 - dill is slow to import
 
     header: dict[str, Any] = {
         "path": [str(entry) for entry in sys.path],

@@ -28,8 +28,9 @@ import sys
 # What a worker imports for itself is imported here, once for all.
 from daisy import _connect as _connect
 from daisy import _context as _context
-from daisy import _core, _fork, _output, _payload
+from daisy import _core, _fork, _output
 from daisy import worker as workers
+from daisy._functions.loads import loads
 from daisy._leave import run_and_leave
 from daisy._preload import import_ahead
 from daisy._settings import CONTEXT_VARIABLE
@@ -151,7 +152,7 @@ class _Factory:
         workers.configure_logging(header.get("logging"))
         before = descriptors()
         try:
-            function = self._functions[key] = _payload.loads(header["payload"])
+            function = self._functions[key] = loads(header["payload"])
             import_ahead(function)
         except BaseException as error:  # noqa: BLE001 - the worker that starts instead says it in its log
             self._tainted = f"its function could not be loaded ({type(error).__name__}: {error})"

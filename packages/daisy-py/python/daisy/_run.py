@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal, overload
 
-from daisy import _script, _task_arguments
+from daisy import _task_arguments
+from daisy._functions import script
 from daisy._pipeline import PipelineLike, as_pipeline
 from daisy._settings import HOST_VARIABLE
 
@@ -95,7 +96,7 @@ def run_blockwise(
     (True, 4)
     """
     # A worker that imports the script anew must not run the pipeline again.
-    _script.stop_if_loading()
+    script.stop_if_loading()
     whole = as_pipeline(pipeline)
     budget = _task_arguments.requirements("resources", resources)
     ports = _ports(port)

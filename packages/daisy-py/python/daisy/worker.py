@@ -53,9 +53,9 @@ def main(header: dict[str, Any]) -> None:
     # Ctrl-C is for the driver. A handler and not SIG_IGN, which programs started from here would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     configure_logging(header.get("logging"))
-    from daisy import _payload
+    from daisy._functions.loads import loads
 
-    work(lambda: _payload.loads(header["payload"]), has_driver=bool(header["parent"]))
+    work(lambda: loads(header["payload"]), has_driver=bool(header["parent"]))
 
 
 def work(load: Callable[[], Any], *, has_driver: bool) -> None:

@@ -19,7 +19,7 @@ from daisy._settings import CONTEXT_VARIABLE
 _BOOTSTRAP = (
     "import sys,marshal;"
     "sys.path[:],payload=marshal.load(sys.stdin.buffer);"
-    "from daisy._payload import loads;"
+    "from daisy._functions.loads import loads;"
     "loads(payload)()"
 )
 _STOP_SECONDS = 5.0
@@ -64,7 +64,7 @@ class Worker:
         """Start the process, unless it runs."""
         if self._process is not None and self.returncode is None:
             return
-        from daisy._serialize import dumps  # noqa: PLC0415 - a floor below
+        from daisy._functions.dumps import dumps  # noqa: PLC0415 - a floor below
 
         payload = dumps(self.spawn_function, task_id=self.context.get("task_id", "worker"))
         environment = {**os.environ, CONTEXT_VARIABLE: self.context.to_env()}

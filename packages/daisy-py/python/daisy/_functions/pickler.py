@@ -17,11 +17,11 @@ from typing import Any, cast
 
 import dill
 
-from daisy._enum_class import reduce_enum
-from daisy._function_parts import globals_used
-from daisy._importable import MAIN, find_in_main, is_importable
-from daisy._payload import from_script, make_cell, make_function, make_type
-from daisy._sendable import replacement
+from daisy._functions.enumerations import reduce_enum
+from daisy._functions.importable import MAIN, find_in_main, is_importable
+from daisy._functions.loads import from_script, make_cell, make_function, make_type
+from daisy._functions.parts import globals_used
+from daisy._functions.sendable import replacement
 
 _PROTOCOL = 5
 _OF_IMPORT = ("__builtins__", "__loader__", "__spec__", "__cached__")
@@ -36,7 +36,7 @@ def dump(value: Any, script: str | None = None) -> bytes:
         script: A file that the worker imports anew for what it defines; without, that is sent by value.
 
     Returns:
-        What ``_payload.loads`` takes.
+        What ``loads`` takes.
     """
     buffer = io.BytesIO()
     _dumping.depth = getattr(_dumping, "depth", 0) + 1
@@ -153,7 +153,8 @@ class _Warnings:
 
     def warn(self, message: Any, category: Any = None, *rest: Any, **more: Any) -> None:
         if getattr(_dumping, "depth", 0) and category is dill.PicklingWarning:
-            raise pickle.PicklingError(str(message))
+            reason = "it refers to itself, or is not found under its own name"
+            raise pickle.PicklingError(f"{message} {reason}")
         warnings.warn(message, category, *rest, **more)
 
 

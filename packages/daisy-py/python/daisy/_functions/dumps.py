@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from daisy._errors import SerializationError
-from daisy._function_parts import parts_of
-from daisy._importable import main_file
-from daisy._pickler import dump
-from daisy._sendable import NotSendable, is_lock
+from daisy._functions.importable import main_file
+from daisy._functions.parts import parts_of
+from daisy._functions.pickler import dump
+from daisy._functions.sendable import NotSendable, is_lock
 from daisy.logging import logger
 
 

@@ -7,7 +7,7 @@ import pickle
 import types
 from typing import Any
 
-from daisy._payload import make_enum
+from daisy._functions.loads import make_enum
 
 _OF_CLASS = ("__doc__", "__module__")
 

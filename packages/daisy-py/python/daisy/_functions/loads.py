@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def loads(payload: bytes) -> Any:
-    """The function that ``_serialize.dumps`` made bytes of."""
+    """The function that ``dumps`` made bytes of."""
     # It comes from the driver, through a pipe of its own.
     return _loads(payload)
 
@@ -63,9 +63,9 @@ def make_enum(
 
 def from_script(path: str, name: str) -> Any:
     """What a script that is imported anew calls ``name``; the script itself if that is empty."""
-    from daisy import _script  # noqa: PLC0415 - only if a script is imported anew
+    from daisy._functions import script  # noqa: PLC0415 - only if a script is imported anew
 
-    value: Any = _script.load(path)
+    value: Any = script.load(path)
     for part in name.split(".") if name else []:
         try:
             value = getattr(value, part)
