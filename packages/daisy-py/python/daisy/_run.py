@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal, overload
 
-from daisy import _task_arguments
+from daisy import _task_arguments, _tracking
 from daisy._functions import script
 from daisy._pipeline import PipelineLike, as_pipeline
 from daisy._settings import HOST_VARIABLE
@@ -108,7 +108,8 @@ def run_blockwise(
             from daisy import _launching
 
             launchers = _launching.launchers_of(whole.tasks, worker_processes=worker_processes)
-            _launching.prepare(whole.tasks, launchers, undo)
+            if not (block_tracking and all(map(_tracking.is_begun, whole.tasks))):
+                _launching.prepare(whole.tasks, launchers, undo)
         from daisy._run_arguments import RunArguments
         from daisy._stores import open_stores
 

@@ -78,6 +78,12 @@ def resolve(task: Task) -> Path | None:
     return None if _basedir is None else _basedir / task.task_id
 
 
+def is_begun(task: Task) -> bool:
+    """Whether an earlier run left a store of this task, so that there may be nothing left to do."""
+    path = resolve(task)
+    return path is not None and path.exists()
+
+
 def host_name() -> str:
     """The name of this machine, by which locks name it."""
     import socket  # noqa: PLC0415 - not needed to import daisy

@@ -10,6 +10,10 @@ from typing import Any
 from daisy._functions.loads import make_enum
 
 _OF_CLASS = ("__doc__", "__module__")
+_OF_COMPILER = frozenset(
+    ("__firstlineno__", "__static_attributes__", "__annotate_func__", "__annotations_cache__")
+)
+"""What newer versions of Python note in classes; nothing that runs depends on it."""
 
 
 def reduce_enum(kind: type[enum.Enum]) -> tuple[Any, ...]:
@@ -37,7 +41,8 @@ def reduce_enum(kind: type[enum.Enum]) -> tuple[Any, ...]:
     rest = {
         name: value
         for name, value in own.items()
-        if name not in bare or (_is_method(name, value) and bare[name] is not value)
+        if name not in _OF_COMPILER
+        and (name not in bare or (_is_method(name, value) and bare[name] is not value))
     }
     return make_enum, arguments, (None, rest)
 
