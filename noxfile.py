@@ -9,19 +9,41 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import sysconfig
 from pathlib import Path
 
 import nox
+
+# nox runs this file without its folder on the path.
+sys.path.insert(0, str(Path(__file__).parent / "tests"))
+
+from sessions.browser import BROWSERS, find_browser, install_browser
+from sessions.built import build_into, given_file, test_installed
+from sessions.clients import (
+    PUBLISHED,
+    PUBLISHED_1,
+    client_environment,
+    client_requirements,
+)
+from sessions.environments import (
+    BACKEND,
+    BACKEND_PROJECT,
+    PACKAGE,
+    ROOT,
+    backend_group,
+    cargo,
+    existing,
+    fitting_extras,
+    fitting_groups,
+    group,
+    install_editable,
+    run_as_root,
+)
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["tests", "lint", "typing", "workflows", "docs"]
 
-ROOT = Path(__file__).parent
-PACKAGE = ROOT / "packages/daisy-py/python/daisy"
-BACKEND = ROOT / "packages/daisy-build"
 PYTHON_TESTS = ["packages/daisy-py/tests", "packages/daisy-build/tests", "tests"]
 # The tests of daisy hand it wrong values on purpose; those of engines share a module that lies beside them.
 FORGIVEN = ["arg-type", "import-not-found"]
@@ -30,49 +52,6 @@ LENIENT = {
         *(f"--disable-error-code={code}" for code in FORGIVEN),
     ]
 }
-PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
-BACKEND_PROJECT = nox.project.load_toml(BACKEND / "pyproject.toml")
-
-
-def fitting_extras() -> list[str]:
-    """Return the extras that the tests can have: free-threaded Python lacks wheels of some."""
-    return [] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["demo"]
-
-
-def fitting_groups() -> list[str]:
-    """Return the groups of the tests of daisy that have wheels for this Python."""
-    return ["test", "stores", "notebook"] if fitting_extras() else ["test"]
-
-
-def group(*names: str) -> list[str]:
-    """Return what dependency groups of daisy-py ask for; pip before 25.1 knows no `--group`."""
-    return list(nox.project.dependency_groups(PROJECT, *names))
-
-
-def backend_group(*names: str) -> list[str]:
-    """Return what dependency groups of daisy-build ask for."""
-    return list(nox.project.dependency_groups(BACKEND_PROJECT, *names))
-
-
-def install_editable(session: nox.Session, *extras: str, requirements: list[str]) -> None:
-    """Build the extension in place, as `pip install -e .` does, and install `requirements`."""
-    for stale in PACKAGE.glob("_core.*.so"):
-        if ".abi3." not in stale.name:
-            stale.unlink()  # it would be imported in place of the one built now
-    target = f".[{','.join(extras)}]" if extras else "."
-    session.install("-e", target, *requirements)
-
-
-def cargo(session: nox.Session, *arguments: str, **env: str) -> None:
-    """Run cargo on the workspace."""
-    if shutil.which("cargo") is None:
-        session.error("cargo is not on PATH: install Rust from https://rustup.rs, then repeat")
-    session.run("cargo", *arguments, external=True, env=env)
-
-
-def existing(*paths: str) -> list[str]:
-    """Return those of `paths` that are in this checkout."""
-    return [path for path in paths if (ROOT / path).exists()]
 
 
 @nox.session
@@ -120,7 +99,7 @@ def typing(session: nox.Session) -> None:
     install_editable(session, "demo", requirements=requirements)
     session.run("mypy", "--package", "daisy")
     session.run("mypy", "packages/daisy-build/src")
-    session.run("mypy", "noxfile.py")
+    session.run("mypy", "noxfile.py", env={"MYPYPATH": "tests"})
     for folder in existing(*PYTHON_TESTS, "benchmarks", "examples"):
         if next((ROOT / folder).rglob("*.py"), None):
             options = ["--explicit-package-bases", *LENIENT.get(folder, [])]
@@ -181,26 +160,6 @@ def build_docs(session: nox.Session, *groups: str) -> str:
     return output
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
-def find_browser() -> str | None:
-    """Return the path of a browser, if there is one."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-def install_browser(session: nox.Session) -> str | None:
-    """Install chromium where that needs neither a password nor long; return its path if it is there."""
-    if shutil.which("apt-get") is None or getattr(os, "geteuid", lambda: -1)() != 0:
-        return None
-    env = {"DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
-        # Without network it fails, and on a slow one it is given up: pages are looked at elsewhere then.
-        command = ["timeout", "150", "apt-get", "--quiet=2", *step]
-        session.run(*command, external=True, env=env, success_codes=range(256))
-    return find_browser()
-
-
 @nox.session
 def look(session: nox.Session) -> None:
     """Look at the built documentation in a headless browser, on a desktop and on a phone."""
@@ -225,13 +184,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "benchmarks/run.py", *session.posargs)
 
 
-def build_into(session: nox.Session, folder: Path, *kinds: str) -> list[Path]:
-    """Build the named `kinds` (`--sdist`, `--wheel`) of daisy-py into an emptied `folder`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    session.run("python", "-m", "build", *kinds, "--outdir", str(folder), str(ROOT))
-    return sorted(folder.iterdir())
-
-
 @nox.session
 def build(session: nox.Session) -> None:
     """Build wheel and sdist of daisy-py and daisy-build into dist/, and judge their contents."""
@@ -243,29 +195,6 @@ def build(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", *map(str, files))
     session.run("check-wheel-contents", *wheels)
     session.run("abi3audit", "--strict", *(wheel for wheel in wheels if "abi3" in wheel))
-
-
-def test_installed(session: nox.Session) -> None:
-    """Run the Python tests of daisy against what is installed, away from the source tree."""
-    empty = Path(session.create_tmp()).resolve() / "empty"
-    shutil.rmtree(empty, ignore_errors=True)
-    empty.mkdir()
-    session.chdir(empty)
-    look = "import daisy, sys; sys.exit('site-packages' not in daisy.__file__ and daisy.__file__)"
-    session.run("python", "-c", look)
-    settings = f"--config-file={ROOT / 'pyproject.toml'}"
-    session.run("pytest", settings, str(ROOT / "packages/daisy-py/tests"))
-
-
-def given_file(session: nox.Session, suffix: str) -> Path | None:
-    """Return the file named on the command line, if one was; a folder stands for its one file."""
-    if not session.posargs:
-        return None
-    named = Path(session.posargs[0]).resolve()
-    found = sorted(named.glob(f"daisy_py-*{suffix}")) if named.is_dir() else [named]
-    if len(found) != 1 or not found[0].exists():
-        session.error(f"expected one daisy_py-*{suffix} at {named}, got {len(found)}")
-    return found[0]
 
 
 @nox.session(reuse_venv=False)
@@ -290,34 +219,6 @@ def test_sdist(session: nox.Session) -> None:
     # The wheel that pip made is the one that `test_wheel` tests: here it has to build, and to run.
     session.chdir(session.create_tmp())
     session.run("python", str(ROOT / "tests/installed.py"))
-
-
-PUBLISHED = "daisy==2.0.0"
-PUBLISHED_1 = "daisy==1.2.3"
-DEMANDS = """
-import importlib.metadata, sys
-for demand in importlib.metadata.requires(sys.argv[1]) or []:
-    if not demand.lower().startswith("daisy"):
-        print(demand)
-"""
-
-
-def client_environment(session: nox.Session, folder: Path, *requirements: str) -> Path:
-    """Make an environment of its own with `requirements`, unless it is there; returns its Python."""
-    python = folder / "bin/python"
-    if not (folder / "complete").exists():
-        session.run("python", "-m", "venv", "--clear", str(folder))
-        session.run(str(python), "-m", "pip", "install", "--quiet", *requirements, external=True)
-        (folder / "complete").touch()
-    return python
-
-
-def client_requirements(session: nox.Session, names: list[str], scratch: Path) -> list[str]:
-    """Return what the clients ask for, `daisy` itself left out: daisy-py takes its place."""
-    session.install("--no-deps", *(name for name in names if name.startswith("volara")))
-    demands = session.run("python", "-c", DEMANDS, "volara", silent=True)
-    scratch.write_text(str(demands))
-    return [*names[1:], "-r", str(scratch)]
 
 
 @nox.session
@@ -390,14 +291,16 @@ def pages_check(session: nox.Session) -> None:
 @nox.session
 def two_hosts(session: nox.Session) -> None:
     """Test a driver and workers on hosts of their own: network namespaces (Linux, root, iproute2)."""
-    if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip") is None:
-        reason = "two_hosts needs Linux, root and iproute2 (`ip`); nothing was tested"
+    as_root = run_as_root()
+    if sys.platform != "linux" or as_root is None or shutil.which("ip") is None:
+        reason = "two_hosts needs Linux, root (or sudo) and iproute2 (`ip`); nothing was tested"
         if "CI" in os.environ:
             session.error(reason)
         session.skip(reason)
     install_editable(session, requirements=group("test"))
-    folder = "packages/daisy-py/tests/two_hosts"
-    session.run("pytest", "-m", "two_hosts", *(session.posargs or [folder]))
+    pytest = [f"{session.bin}/python", "-m", "pytest", "-m", "two_hosts"]
+    where = session.posargs or ["packages/daisy-py/tests/two_hosts"]
+    session.run(*as_root, *pytest, *where, external=True)
 
 
 @nox.session
@@ -414,16 +317,17 @@ def engines(session: nox.Session) -> None:
     }
     missing = [package for program, package in wanted.items() if shutil.which(program) is None]
     # The daemons of these engines are started as root.
-    as_root = [] if os.geteuid() == 0 else ["sudo"]
+    as_root = run_as_root()
+    if as_root is None:
+        session.error("engines needs root, or sudo")
     if missing and shutil.which("apt-get"):
-        apt = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet"]
+        apt = [*as_root, "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet"]
         session.run(*apt, "update", external=True)
         session.run(*apt, "install", "--no-install-recommends", *missing, external=True)
     install_editable(session, "dask", "demo", "ray", requirements=group("test"))
     pytest = [f"{session.bin}/python", "-m", "pytest", "-m", "engine and not soak"]
     where = session.posargs or ["packages/daisy-py/tests/engines"]
-    path = f"PATH={os.environ['PATH']}"
-    session.run(*as_root, "env", path, *pytest, *where, external=True)
+    session.run(*as_root, *pytest, *where, external=True)
 
 
 @nox.session

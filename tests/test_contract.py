@@ -61,7 +61,7 @@ PLANTS = [
     Plant("relative_links", "docs/extra.md", "", "[gone](gone.md)", "gone.md leads nowhere"),
     Plant("relative_links", "docs/extra.md", "", "[x](extra.md#no)\n# Yes", "no such heading"),
     Plant("needs", ".github/workflows/publish.yml", "needs: check", "needs: chekc", "'chekc'"),
-    Plant("needs", ".github/workflows/tests.yml", ", coverage]", "]", "'coverage'"),
+    Plant("needs", ".github/workflows/tests.yml", ", two-hosts]", "]", "'two-hosts'"),
     Plant(
         "reusable_workflows", ".github/workflows/publish.yml", "wheels.yml", "weels.yml", "weels"
     ),

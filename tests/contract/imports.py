@@ -13,7 +13,7 @@ from contract.repository import Repository
 
 # Modules whose distribution has another name.
 _DISTRIBUTIONS = {"funlib": "funlib.geometry", "yaml": "pyyaml", "sklearn": "scikit-learn"}
-_OURS = {"daisy", "daisy_build", "contract"}
+_OURS = {"daisy", "daisy_build", "contract", "sessions"}
 
 
 def _normal(name: str) -> str:
@@ -78,6 +78,7 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
         ),
         (r"packages/daisy-build/src/.*", backend_base),
         (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),
+        (r"tests/sessions/.*", {"nox"}),
         (r"tests/.*", test | backend_test),
         (r"examples/.*", base | _declared(groups["examples"])),
         (r"benchmarks/.*", demo | _declared(groups["bench"]) | _measured(repository)),

@@ -41,6 +41,7 @@ LEFT_OUT = {
     "nox -s test_wheel -- wheelhouse": "needs what cibuildwheel builds; `-- dist` is the same step",
     "nox -s minimums": "minutes long: `nox -s minimums`",
     "nox -s engines": "minutes long, and installs engines: `nox -s engines`",
+    "nox -s two_hosts": "needs root: `nox -s two_hosts`",
     "nox -s coverage": "minutes long: `nox -s coverage`",
 }
 
