@@ -78,7 +78,7 @@ def _allowed(repository: Repository) -> list[tuple[str, set[str]]]:
         ),
         (r"packages/daisy-build/src/.*", backend_base),
         (r"packages/daisy-build/tests/.*", backend_base | backend_test | _declared(groups["test"])),
-        (r"tests/sessions/.*", {"nox"}),
+        (r"tests/sessions/.*", {"nox", "packaging"}),  # nox brings packaging
         (r"tests/.*", test | backend_test),
         (r"examples/.*", base | _declared(groups["examples"])),
         (r"benchmarks/.*", demo | _declared(groups["bench"]) | _measured(repository)),

@@ -8,6 +8,7 @@ from pathlib import Path
 import nox
 
 from sessions.environments import ROOT
+from sessions.wheels import fitting
 
 
 def build_into(session: nox.Session, folder: Path, *kinds: str) -> list[Path]:
@@ -30,11 +31,14 @@ def test_installed(session: nox.Session) -> None:
 
 
 def given_file(session: nox.Session, suffix: str) -> Path | None:
-    """Return the file named on the command line, if one was; a folder stands for its one file."""
+    """Return the file named on the command line, if one was; a folder stands for what fits in it."""
     if not session.posargs:
         return None
     named = Path(session.posargs[0]).resolve()
     found = sorted(named.glob(f"daisy_py-*{suffix}")) if named.is_dir() else [named]
-    if len(found) != 1 or not found[0].exists():
-        session.error(f"expected one daisy_py-*{suffix} at {named}, got {len(found)}")
-    return found[0]
+    # cibuildwheel leaves wheels for several kinds of Linux and of Python in its folder.
+    fits = fitting(found)[:1] if suffix == ".whl" and named.is_dir() else found
+    if len(fits) != 1 or not fits[0].exists():
+        names = ", ".join(path.name for path in found) or "none"
+        session.error(f"expected a daisy_py-*{suffix} for this Python at {named}, got {names}")
+    return fits[0]
