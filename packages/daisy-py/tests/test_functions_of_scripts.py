@@ -107,6 +107,11 @@ def enumerations(block):
 def registries(block):
     assert Registry.first in Registry.made and isinstance(Registry.first, Registry)
 
+T = typing.TypeVar("T")
+
+def variables(block: daisy.Block, other: T = None) -> T:
+    assert variables.__annotations__["return"] is T
+
 def planets(block):
     assert Planet.EARTH.density == 3
 
@@ -150,7 +155,7 @@ FUNCTIONS = {
     "annotated": annotated,
     "lambda": lambda block: enumerations(block),
 }
-WITH_A_FILE = {"planets": planets, "registries": registries}
+WITH_A_FILE = {"planets": planets, "registries": registries, "variables": variables}
 
 def main(names):
     tasks = [task(FUNCTIONS.get(name) or WITH_A_FILE[name], name, max_retries=0) for name in names]
@@ -168,12 +173,20 @@ def test_so_it_is_where_there_is_no_file(tmp_path: Path) -> None:
     finish(start(["-c", PRELUDE + SCRIPT + "\nmain(FUNCTIONS)\n"], tmp_path))
 
 
-def test_an_enumeration_that_cannot_be_made_anew_is_named(tmp_path: Path) -> None:
-    process = start(["-c", PRELUDE + SCRIPT + "\nmain(['planets'])\n"], tmp_path)
+UNKNOWN = {
+    "planets": "the members of Planet are made by its own __init__",
+    "registries": "global 'Registry' is a type",
+    "variables": "~T can only be named, and no worker finds that name",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_cannot_be_made_anew_is_named(tmp_path: Path, name: str) -> None:
+    process = start(["-c", PRELUDE + SCRIPT + f"\nmain(['{name}'])\n"], tmp_path)
     _, err = process.communicate(timeout=90)
     assert process.returncode == 1
-    assert "SerializationError: the function of task 'planets' cannot be sent" in err
-    assert "the members of Planet are made by its own __init__" in err
+    assert f"SerializationError: the function of task '{name}' cannot be sent" in err
+    assert UNKNOWN[name] in err
     assert "to a module that can be imported" in err
 
 

@@ -85,6 +85,12 @@ class _Pickler(dill.Pickler):  # type: ignore[misc]
             return self._reduce_from_script(obj)
         return replacement(obj)
 
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        # Objects may say that they are to be found under a name, as type variables do.
+        if getattr(obj, "__module__", None) in MAIN:
+            raise pickle.PicklingError(f"{obj!r} can only be named, and no worker finds that name")
+        super().save_global(obj, name)
+
     def save_reduce(self, func: Any, args: Any, *rest: Any, obj: Any = None, **more: Any) -> Any:
         # What dill rebuilds functions with has light equals: workers need not import dill for most of them.
         if isinstance(obj, types.CodeType):
