@@ -223,18 +223,27 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_block_that_holds_the_gil_is_not_taken_for_dead(tmp_path: Path) -> None:
-    """Signs of life come from a thread that does not need it."""
+@pytest.mark.parametrize("seconds", [4, pytest.param(20, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("way", [*WAYS, "thread"])
+def test_a_block_that_holds_the_gil_is_not_taken_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, seconds: int
+) -> None:
+    """Signs of life come from a thread that does not need it, and so do the driver's own, beside worker threads."""
+    is_thread = way == "thread"
+    if not is_thread:
+        monkeypatch.setenv("DAISY_WORKER_START", way)
 
     def process(block: daisy.Block) -> None:
-        (tmp_path / f"{block.block_id[1]}-{os.getpid()}").touch()
+        (tmp_path / f"{block.block_id[1]}-{os.getpid()}-{threading.get_ident()}").touch()
         # PyDLL keeps the GIL for the whole call.
-        ctypes.PyDLL(None).sleep(5)
+        ctypes.PyDLL(None).sleep(seconds)
 
-    result = run(blocks(2, process, max_workers=2, max_retries=0))
+    task = blocks(2, process, max_workers=1 if is_thread else 2, max_retries=0)
+    result = run(task, worker_processes=not is_thread)
     result.raise_for_failures()
     assert len(list(tmp_path.iterdir())) == 2
     assert result.states["t"].worker_failure_count == 0
+    assert result.states["t"].refused_report_count == 0
 
 
 @pytest.mark.usefixtures("impatient")

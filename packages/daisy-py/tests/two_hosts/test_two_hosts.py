@@ -13,13 +13,13 @@ import pytest
 from daisy.testing._actors import wait_until
 from hosts import Hosts, obstacle
 
+fcntl = pytest.importorskip("fcntl")  # not on Windows
 pytestmark = pytest.mark.two_hosts
 PATIENCE = 90.0
 
 DRIVER = """
     # arguments: host to listen on, blocks, hosts of the first workers and of all that follow, as commands
-    import json, subprocess, sys, time
-    from pathlib import Path
+    import fcntl, json, subprocess, sys
     import daisy
 
     host, blocks, *commands = sys.argv[1:]
@@ -28,9 +28,9 @@ DRIVER = """
     def start_worker():
         number = int(daisy.Context.from_env()["worker_id"])
         command = commands[min(number, len(commands) - 1)]
-        # The first worker takes block 0.
-        while number == 1 and not any(Path().glob("started-0-*")):
-            time.sleep(0.02)
+        if number == 1:
+            # The first worker takes block 0.
+            fcntl.flock(open("second"), fcntl.LOCK_SH)
         subprocess.run([*command, sys.executable, "worker.py"], check=True)
 
     total, cell = daisy.Roi((0,), (10 * int(blocks),)), daisy.Roi((0,), (10,))
@@ -47,7 +47,7 @@ DRIVER = """
     }))
 """
 WORKER = """
-    import socket, time
+    import fcntl, time
     from pathlib import Path
     import daisy
 
@@ -63,8 +63,8 @@ WORKER = """
                 break
             number = block.block_id[1]
             Path(f"started-{number}-by-{name}").touch()
-            while number == 0 and not Path("go").exists():
-                time.sleep(0.02)
+            if number == 0:
+                fcntl.flock(open("go"), fcntl.LOCK_SH)
             Path(f"done-{number}-by-{name}").touch()
 """
 
@@ -78,8 +78,20 @@ def hosts() -> Iterator[Hosts]:
         yield made
 
 
+class Gate:
+    """A file that others cannot lock, however long they wait, before it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def open(self) -> None:
+        """Let all pass."""
+        self._file.close()
+
+
 class Run:
-    """A run whose driver and workers are on hosts of their own; block 0 waits until it is let go."""
+    """A run whose driver and workers are on hosts of their own; its first worker holds block 0 until it is let go."""
 
     def __init__(
         self, hosts: Hosts, folder: Path, where: str, blocks: int, workers: list[str], **env: str
@@ -88,8 +100,11 @@ class Run:
         (folder / "worker.py").write_text(textwrap.dedent(WORKER))
         script = folder / "driver.py"
         script.write_text(textwrap.dedent(DRIVER))
+        second, self._go = Gate(folder / "second"), Gate(folder / "go")
         commands = [json.dumps(hosts.command(worker)) for worker in workers]
         self.driver = hosts.start("driver", script, [where, str(blocks), *commands], env)
+        self.wait_for("started-0-by-0")
+        second.open()
 
     def wait_for(self, pattern: str) -> Path:
         """Wait for a file of a worker."""
@@ -104,7 +119,7 @@ class Run:
 
     def let_go(self) -> None:
         """Block 0 may end."""
-        (self.folder / "go").touch()
+        self._go.open()
 
     def end(self) -> dict[str, Any]:
         """What became of it."""
@@ -145,7 +160,6 @@ def test_of_several_addresses_the_first_that_answers_is_kept(hosts: Hosts, tmp_p
 def test_a_cable_that_is_pulled_for_a_moment(hosts: Hosts, tmp_path: Path) -> None:
     """What is said meanwhile arrives afterwards, over the same connection."""
     run = Run(hosts, tmp_path, "10.77.0.1", 10, ["near"])
-    run.wait_for("started-0-by-0")
     hosts.pull_cable("near")
     run.let_go()
     run.wait_for("done-0-by-0")
@@ -156,7 +170,6 @@ def test_a_cable_that_is_pulled_for_a_moment(hosts: Hosts, tmp_path: Path) -> No
 def test_a_cable_that_is_pulled_until_the_connection_is_lost(hosts: Hosts, tmp_path: Path) -> None:
     """Within the grace the same worker comes back, and keeps the block that it holds."""
     run = Run(hosts, tmp_path, "10.77.0.1", 10, ["near"], DAISY_RECONNECT_GRACE="120")
-    run.wait_for("started-0-by-0")
     assert hosts.is_connected(run.driver.pid, 2)
     hosts.pull_cable("near")
     run.wait(lambda: not hosts.is_connected(run.driver.pid, 2), "the end of the connection")
@@ -170,7 +183,6 @@ def test_a_cable_that_is_pulled_until_the_connection_is_lost(hosts: Hosts, tmp_p
 def test_a_cable_that_is_pulled_for_longer_than_the_grace(hosts: Hosts, tmp_path: Path) -> None:
     """The block goes to another host, at the price of one attempt; the run does not wait for the first."""
     run = Run(hosts, tmp_path, "10.77.0.1", 10, ["near", "far"], DAISY_RECONNECT_GRACE="2")
-    run.wait_for("started-0-by-0")
     hosts.pull_cable("near")
     run.wait(lambda: len(list(tmp_path.glob("started-0-by-*"))) == 2, "block 0 on another host")
     run.let_go()

@@ -19,8 +19,8 @@ from daisy._settings import CONTEXT_VARIABLE, may_fork_workers
 from daisy.launchers._console import Console
 from daisy.launchers._factories import Factories
 from daisy.launchers._factory import Fork
+from daisy.launchers._log_files import LogFiles
 from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
-from daisy.logging import logger
 
 _PIPE_BYTES = 60_000
 """What a pipe takes without a reader."""
@@ -79,7 +79,7 @@ class ProcessLauncher:
         self._factories = Factories()
         self._factories.are_allowed = may_fork
         self._console = Console()
-        self._log_warned = False
+        self._logs = LogFiles()
 
     def prepare(self, spec: WorkerSpec) -> None:
         """Start the process that workers are forked from: an interpreter takes as long as it takes to make a run."""
@@ -117,7 +117,7 @@ class ProcessLauncher:
         env = _environment(spec)
         factory = self._factories.get(spec, env) if may_fork else None
         with contextlib.ExitStack() as opened:
-            files, log = self._open_logs(worker, spec, opened)
+            files, log = self._logs.open(worker, spec, opened)
             # Logs are appended to: what an earlier run wrote is not this worker's last word.
             log_begin = files[1].tell() if files else 0
             is_piped = spec.log_mode == "both" and files is not None
@@ -151,43 +151,10 @@ class ProcessLauncher:
                         output.close()
         return _Worker(process, context, spec, log, log_begin), called
 
-    def _open_logs(
-        self, worker: int, spec: WorkerSpec, opened: contextlib.ExitStack
-    ) -> tuple[tuple[IO[bytes], IO[bytes]] | None, Path | None]:
-        if spec.log_dir is None or spec.log_mode == "console":
-            return None, None
-        base = spec.log_dir / f"worker_{worker}"
-        try:
-            spec.log_dir.mkdir(parents=True, exist_ok=True)
-            out = opened.enter_context(open(f"{base}.out", "ab"))
-            err = opened.enter_context(open(f"{base}.err", "ab"))
-        except OSError as error:
-            if not self._log_warned:
-                logger.warning(
-                    "worker logs cannot be written, output goes to the console: %s", error
-                )
-            self._log_warned = True
-            return None, None
-        self._look_for_room(spec.log_dir)
-        return (out, err), Path(f"{base}.err")
-
-    def _look_for_room(self, folder: Path) -> None:
-        """Warn once if what workers print is lost; it fails no block."""
-        if self._log_warned or not hasattr(os, "statvfs"):
-            return
-        try:
-            is_full = os.statvfs(folder).f_bavail == 0
-        except OSError:
-            return
-        if is_full:
-            self._log_warned = True
-            logger.warning(
-                "there is no room left for logs in %s: output of workers is lost", folder
-            )
-
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
         """Look at the processes; kills those whose notice is over."""
         self._factories.hear()
+        self._logs.look_for_room_now_and_then()
         return {handle: self._status(handle) for handle in handles}
 
     def _status(self, handle: Handle) -> Status:
@@ -242,6 +209,7 @@ class ProcessLauncher:
                 process.wait()
         self._factories.close()
         self._console.close()
+        self._logs.look_for_room()
 
 
 def _environment(spec: WorkerSpec) -> dict[str, str]:
