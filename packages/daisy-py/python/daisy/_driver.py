@@ -227,7 +227,11 @@ class Driver:
                         len(theirs),
                         launcher.name,
                     )
-                    launcher.cancel(theirs, 0.0)
+                    end_left = getattr(launcher, "end_left", None)
+                    if end_left is None:
+                        launcher.cancel(theirs, 0.0)
+                    else:
+                        end_left(theirs, folder)
             if all(any(h.launcher == known.name for known in self._launchers) for h in handles):
                 shutil.rmtree(folder, ignore_errors=True)
 

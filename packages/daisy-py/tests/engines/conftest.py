@@ -13,6 +13,7 @@ from daisy import logging as daisy_logging
 from fake_engine import jobs as fake_engine_jobs
 from fake_engine import make as fake_engine_commands
 from grid_engine_cluster import GridEngineCluster
+from hosting_nodes import DaskNodes, RayNodes
 from slurm_cluster import SlurmCluster, wait_until
 
 
@@ -34,10 +35,18 @@ def slurm_of_session() -> Iterator[SlurmCluster]:
 
 @pytest.fixture
 def slurm(slurm_of_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> SlurmCluster:
-    """The same, and proof that the test left no job in its queue."""
+    """The same, for the programs that the test runs."""
     for name, value in slurm_of_session.env.items():
         monkeypatch.setenv(name, value)
     return slurm_of_session
+
+
+@pytest.fixture
+def idle_slurm(slurm: SlurmCluster) -> Iterator[SlurmCluster]:
+    """The same, idle before the test, and after it: no job and no worker outlives its run."""
+    slurm.settle()
+    yield slurm
+    slurm.settle()
 
 
 @pytest.fixture(scope="session")
@@ -78,30 +87,26 @@ def fake_engine(
 
 
 @pytest.fixture(scope="session")
-def dask_cluster() -> Iterator[Any]:
-    """Two dask workers of one thread each, as processes of this machine."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        resources={"tool": 1},
-    ) as cluster:
-        yield cluster
+def dask_of_session() -> Iterator[DaskNodes]:
+    """A Dask that all tests share."""
+    pytest.importorskip("distributed")
+    nodes = DaskNodes()
+    try:
+        yield nodes
+    finally:
+        nodes.close()
 
 
 @pytest.fixture
-def dask_client(dask_cluster: Any) -> Iterator[Any]:
-    """A client of it, and proof that no run closed it or left a task in it."""
-    import distributed
-
-    with distributed.Client(dask_cluster) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
+def dask_nodes(dask_of_session: DaskNodes) -> Iterator[DaskNodes]:
+    """The same with all its nodes and a client, and proof that no run closed it or left a task."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(dask_of_session.address) as client:
+        dask_of_session.client = client
+        dask_of_session.fill()
+        yield dask_of_session
         assert client.status == "running"
-        wait_until(lambda: not any(client.processing().values()), 30, "dask has nothing to do")
+        wait_until(dask_of_session.is_idle, 30, "dask has nothing to do")
 
 
 @pytest.fixture
@@ -119,18 +124,28 @@ def own_dask_client() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def ray_of_session() -> Iterator[Any]:
-    """A Ray of two processors on this machine."""
-    ray = pytest.importorskip("ray")
-    ray.init(
-        address="local",
-        num_cpus=2,
-        resources={"tool": 2},
-        include_dashboard=False,
-        log_to_driver=False,
-    )
-    yield ray
-    ray.shutdown()
+def ray_of_session() -> Iterator[RayNodes]:
+    """A Ray that all tests share."""
+    pytest.importorskip("ray")
+    nodes = RayNodes()
+    try:
+        yield nodes
+    finally:
+        nodes.close()
+
+
+@pytest.fixture
+def ray_nodes(ray_of_session: RayNodes) -> Iterator[RayNodes]:
+    """The same with all its nodes, and proof that no run left an actor."""
+    ray_of_session.fill()
+    yield ray_of_session
+    wait_until(ray_of_session.is_idle, 30, "no actor is left")
+
+
+@pytest.fixture(params=["dask", "ray"])
+def hosting(request: pytest.FixtureRequest) -> Any:
+    """The nodes of either."""
+    return request.getfixturevalue(f"{request.param}_nodes")
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,8 @@
 """LSF and PBS as far as a launcher sees them: their commands, which really run processes here, in four slots.
 
 Neither can be had for tests. What is imitated is written down in their manuals: the words of the answers, arrays,
-exit codes, and which signals a job gets when it is deleted. `make(folder)` puts the commands into a folder.
+exit codes, and which signals a job gets when it is deleted. `make(folder)` puts the commands into a folder. While a
+file `silent` is among the jobs, they can be submitted, and nothing else is answered.
 """
 
 from __future__ import annotations
@@ -56,9 +57,7 @@ class Element:
         new.replace(self.path / "facts")
 
 
-def submit(
-    state: Path, count: int, log: str, env: dict[str, str], *, is_array: bool, mem_mb: int = 0
-) -> int:
+def submit(state: Path, name: str, count: int, log: str, env: dict[str, str], **more: Any) -> int:
     """Take the script on standard input as a job."""
     job = 1 + max((int(path.name.partition("_")[0]) for path in state.glob("*_*")), default=0)
     script = sys.stdin.read()
@@ -67,7 +66,7 @@ def submit(
         element.path.mkdir()
         (element.path / "script").write_text(script)
         variables = {name: value.replace("%I", str(index)) for name, value in env.items()}
-        element.note(state="waiting", env=variables, log=log, array=is_array, mem_mb=mem_mb)
+        element.note(state="waiting", name=name, env=variables, log=log, **more)
         subprocess.Popen(
             [sys.executable, "-P", __file__, "supervise", str(element.path)],
             stdin=subprocess.DEVNULL,
@@ -176,7 +175,7 @@ def bsub(state: Path, arguments: list[str]) -> int:
         return 255
     env = {"LSB_JOBINDEX": "%I", "LSB_JOBNAME": name}
     mem_mb = int(option(arguments, "-M", "0MB").removesuffix("MB"))
-    job = submit(state, count, option(arguments, "-o"), env, is_array=True, mem_mb=mem_mb)
+    job = submit(state, name, count, option(arguments, "-o"), env, mem_mb=mem_mb)
     print(f"Job <{job}> is submitted to default queue <normal>.")
     return 0
 
@@ -195,7 +194,8 @@ def bjobs(state: Path, arguments: list[str]) -> int:
             shown = "-" if not code else str(code if code > 0 else 128 - code)
         pending = "Not enough slots" if word == "PEND" else "-"
         node = "-" if word == "PEND" else "node1"
-        print("|".join((element.job, str(element.index), word, shown, reason, node, pending)))
+        name = re.sub(r"\[.*", f"[{element.index}]", facts["name"])
+        print("|".join((element.job, str(element.index), word, shown, reason, node, name, pending)))
     return 0
 
 
@@ -220,7 +220,8 @@ def qsub(state: Path, arguments: list[str]) -> int:
     env = {"PBS_ARRAY_INDEX": "%I"} if array else {}
     folder = option(arguments, "-o")
     log = f"{folder}job.o%J.%I" if folder.endswith("/") else folder
-    job = submit(state, count, log, env, is_array=bool(array))
+    name = option(arguments, "-N")
+    job = submit(state, name, count, log, env, array=bool(array), mem_mb=0)
     print(f"{job}[].fake" if array else f"{job}.fake")
     return 0
 
@@ -234,7 +235,7 @@ def qstat(state: Path, arguments: list[str]) -> int:
         ]
         job = jobs[
             f"{element.job}[{element.index}].fake" if facts["array"] else f"{element.job}.fake"
-        ] = {"job_state": word}
+        ] = {"job_state": word, "Job_Name": facts["name"]}
         if word == "Q":
             job["comment"] = "Not Running: Not enough free nodes available"
         else:
@@ -260,4 +261,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "supervise":
         supervise(Element(Path(sys.argv[2])))
     else:
-        sys.exit(globals()[sys.argv[1]](Path(sys.argv[2]), sys.argv[3:]))
+        folder = Path(sys.argv[2])
+        if sys.argv[1] not in ("bsub", "qsub") and (folder / "silent").exists():
+            sys.exit("cannot connect to the server")
+        sys.exit(globals()[sys.argv[1]](folder, sys.argv[3:]))

@@ -10,7 +10,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from slurm_cluster import free_ports, is_alive, wait_until
+from slurm_cluster import free_ports, is_alive, kill, processes, wait_until
 
 PROGRAMS = ("sge_qmaster", "sge_execd", "qsub", "qstat", "qdel", "qacct", "qconf")
 NOTIFY_SECONDS = 4
@@ -162,21 +162,52 @@ class GridEngineCluster:
         self.ask("qconf", "-Msconf", self._write("scheduler", scheduler))
         wait_until(lambda: "all.q@localhost" in self.ask("qstat", "-f"), 30, "the queue is there")
 
+    def stop_master(self) -> None:
+        """End sge_qmaster at once, as a crash does."""
+        self._end(self.folder / "spool/qmaster/qmaster.pid", signal.SIGKILL)
+
+    def start_master(self) -> None:
+        """Start it again, with what it knew, and the daemon of the host, which looks for a new one every 30 s."""
+        self._start("sge_qmaster")
+        wait_until(lambda: "localhost" in self.ask("qconf", "-sh"), 30, "the master answers")
+        self._end_host_daemon(signal.SIGTERM)
+        self._start("sge_execd")
+
+    def lose_host(self) -> None:
+        """Kill everything on the host, as if its power were cut."""
+        self._end_host_daemon(signal.SIGKILL)
+        root = f"SGE_ROOT={self.folder}"
+        for pid in processes(
+            lambda title, env: (
+                root in env
+                and ("sge_shepherd" in title or any(one.startswith("JOB_SCRIPT=") for one in env))
+            )
+        ):
+            kill(pid)
+
+    def return_host(self) -> None:
+        """It is switched on again."""
+        self._start("sge_execd")
+
     def stop(self) -> None:
         """Delete every job, end every daemon, remove the folder."""
         if self.jobs():
             self.ask("qdel", "-f", "-u", "root")
         wait_until(lambda: not self.jobs(), 30, "no job is left", strict=False)
-        for path in (
-            *self.folder.glob("spool/execd/*/execd.pid"),
-            self.folder / "spool/qmaster/qmaster.pid",
-        ):
-            pid = int(path.read_text()) if path.exists() else 0
-            if is_alive(pid):
-                os.kill(pid, signal.SIGTERM)
-                if not wait_until(lambda pid=pid: not is_alive(pid), 20, "it ends", strict=False):
-                    os.kill(pid, signal.SIGKILL)
+        self._end_host_daemon(signal.SIGTERM)
+        self._end(self.folder / "spool/qmaster/qmaster.pid", signal.SIGTERM)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end_host_daemon(self, number: signal.Signals) -> None:
+        for path in self.folder.glob("spool/execd/*/execd.pid"):
+            self._end(path, number)
+
+    def _end(self, path: Path, number: signal.Signals) -> None:
+        pid = int(path.read_text()) if path.exists() else 0
+        if is_alive(pid):
+            os.kill(pid, number)
+            if not wait_until(lambda: not is_alive(pid), 20, "it ends", strict=False):
+                kill(pid)
 
     def jobs(self) -> list[str]:
         """Elements that wait or run."""

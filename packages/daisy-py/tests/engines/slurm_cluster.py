@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -14,7 +15,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "munged")
@@ -89,8 +90,15 @@ class SlurmCluster:
             self.start_node(node)
         wait_until(lambda: self.idle_nodes() == self.nodes, 60, "every node is idle")
 
-    def start_controller(self, *, clean: bool = False) -> None:
-        """Start slurmctld; `clean` forgets all jobs."""
+    def start_controller(self, *, clean: bool = False, first_job: int = 0) -> None:
+        """Start slurmctld; `clean` forgets all jobs, and even counts from `first_job` if that is given."""
+        conf = self.folder / "slurm.conf"
+        lines = [one for one in conf.read_text().splitlines() if not one.startswith("FirstJobId")]
+        if first_job:
+            lines.append(f"FirstJobId={first_job}")
+            for path in (self.folder / "state").glob("*job*"):
+                path.unlink() if path.is_file() else shutil.rmtree(path)
+        conf.write_text("\n".join(lines) + "\n")
         self._call("slurmctld", *(["-c"] if clean else []))
 
     def start_node(self, node: int) -> None:
@@ -104,6 +112,23 @@ class SlurmCluster:
     def stop_node(self, node: int) -> None:
         """End slurmd of a node at once; the jobs on it live on."""
         self._end(f"slurmd-n{node}", signal.SIGKILL)
+
+    def lose_node(self, node: int) -> None:
+        """Kill everything on a node, as if its power were cut, and have the controller know of it."""
+        jobs = self.ask("squeue", "--noheader", f"--nodelist=n{node}", "--format=%A").split()
+        self.stop_node(node)
+        steps = tuple(f"slurmstepd: [{job}." for job in jobs)
+        name = f"SLURMD_NODENAME=n{node}"
+        for pid in processes(lambda title, env: title.startswith(steps)) if steps else []:
+            kill(pid)
+        for pid in processes(lambda title, env: self._is_here(env) and name in env):
+            kill(pid)
+        self.ask("scontrol", "update", f"NodeName=n{node}", "State=DOWN", "Reason=lost")
+
+    def return_node(self, node: int) -> None:
+        """A node that was lost is back."""
+        self.start_node(node)
+        self.ask("scontrol", "update", f"NodeName=n{node}", "State=RESUME")
 
     def stop(self) -> None:
         """Cancel every job, end every daemon, remove the folder."""
@@ -128,6 +153,21 @@ class SlurmCluster:
         """Elements that wait or run."""
         return self.ask("squeue", "--noheader", "--array", "--format=%i %T %r").splitlines()
 
+    def end_of(self, job: str) -> tuple[str, int]:
+        """How an element ended: Slurm's word, and the exit code."""
+        word, code, _ = self._end_of(job)
+        return word, int(code)
+
+    def seconds_of(self, job: str) -> int:
+        """How long an element ran."""
+        shown = self._end_of(job)[2].split(":")
+        return sum(int(part) * 60**power for power, part in enumerate(reversed(shown)))
+
+    def _end_of(self, job: str) -> list[str]:
+        fields = "--Format=State:|,exit_code:|,TimeUsed:|"
+        said = self.ask("squeue", "--noheader", "--states=all", f"--jobs={job}", fields)
+        return [part.strip() for part in said.split("|")[:3]]
+
     def settle(self) -> None:
         """Wait until no job and no worker is left, and every node is idle.
 
@@ -150,16 +190,14 @@ class SlurmCluster:
 
     def workers(self) -> list[int]:
         """Processes on its nodes that are workers of daisy, whatever Slurm knows of them."""
-        mine = f"SLURM_CONF={self.env['SLURM_CONF']}".encode()
-        found = []
-        for path in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                variables = path.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if mine in variables and any(v.startswith(b"DAISY_CONTEXT=") for v in variables):
-                found.append(int(path.parent.name))
-        return [pid for pid in found if is_alive(pid)]
+        return processes(
+            lambda title, env: (
+                self._is_here(env) and any(one.startswith("DAISY_CONTEXT=") for one in env)
+            )
+        )
+
+    def _is_here(self, env: Sequence[str]) -> bool:
+        return f"SLURM_CONF={self.env['SLURM_CONF']}" in env
 
     def idle_nodes(self) -> int:
         """Nodes that could run something."""
@@ -218,6 +256,26 @@ class SlurmCluster:
         if not wait_until(lambda: not is_alive(pid), 20, f"{daemon} has ended", strict=False):
             os.kill(pid, signal.SIGKILL)
         (self.folder / f"run/{daemon}.pid").unlink(missing_ok=True)
+
+
+def processes(is_one: Callable[[str, Sequence[str]], bool]) -> list[int]:
+    """Processes of this machine, by their arguments and environments."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            env = (path / "environ").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if is_one(title, env) and is_alive(int(path.name)):
+            found.append(int(path.name))
+    return found
+
+
+def kill(pid: int) -> None:
+    """End a process at once, if it is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def is_alive(pid: int) -> bool:

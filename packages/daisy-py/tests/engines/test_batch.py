@@ -18,11 +18,11 @@ from slurm_cluster import wait_until
 pytestmark = pytest.mark.engine
 
 
-@pytest.fixture(params=["sge", "lsf", "pbs"])
+@pytest.fixture(params=[GridEngine, Lsf, Pbs])
 def launcher(request: pytest.FixtureRequest) -> Any:
     """The class of a launcher whose engine is there."""
-    request.getfixturevalue("grid_engine" if request.param == "sge" else "fake_engine")
-    return {"sge": GridEngine, "lsf": Lsf, "pbs": Pbs}[request.param]
+    request.getfixturevalue("grid_engine" if request.param is GridEngine else "fake_engine")
+    return request.param
 
 
 def ask(*argv: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from daisy.launchers import Dask, GridEngine, Lsf, Pbs, Ray, Slurm, load
+from daisy.launchers import GridEngine, Lsf, Pbs, Slurm, load
 from daisy.testing import LAUNCHER_CHECKS, LauncherBench
 from grid_engine_cluster import GridEngineCluster
 from slurm_cluster import SlurmCluster
@@ -45,11 +45,5 @@ def test_imitated(check: Check, fake_engine: Path, launcher: Any, tmp_path: Path
 
 @pytest.mark.engine
 @every_check
-def test_dask(check: Check, dask_client: Any, tmp_path: Path) -> None:
-    check(LauncherBench(lambda: Dask(dask_client), tmp_path))
-
-
-@pytest.mark.engine
-@every_check
-def test_ray(check: Check, ray_of_session: Any, tmp_path: Path) -> None:
-    check(LauncherBench(Ray, tmp_path))
+def test_hosting(check: Check, hosting: Any, tmp_path: Path) -> None:
+    check(LauncherBench(hosting.launcher, tmp_path))

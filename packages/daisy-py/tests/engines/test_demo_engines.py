@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from demo_runs import make_input
+from hosting_nodes import DaskNodes
 from slurm_cluster import SlurmCluster
 
 pytestmark = pytest.mark.engine
@@ -56,9 +56,9 @@ def demo(folder: Path, name: str, **env: str) -> dict[str, str]:
 
 
 def test_slurm_and_dask_write_what_processes_write(
-    tmp_path: Path, slurm: SlurmCluster, dask_cluster: Any
+    tmp_path: Path, slurm: SlurmCluster, dask_nodes: DaskNodes
 ) -> None:
     expected = demo(tmp_path, "process")
     assert expected
     assert demo(tmp_path, "slurm") == expected
-    assert demo(tmp_path, "dask", DASK_SCHEDULER_ADDRESS=dask_cluster.scheduler_address) == expected
+    assert demo(tmp_path, "dask", DASK_SCHEDULER_ADDRESS=dask_nodes.address) == expected

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import daisy
 import pytest
 from daisy._settings import THREAD_VARIABLES
 from daisy.launchers import Slurm
-from slurm_cluster import SlurmCluster, is_alive, wait_until
+from slurm_cluster import SlurmCluster, wait_until
 from slurm_runs import once_started, run, touch
 
-pytestmark = pytest.mark.engine
-
-
-@pytest.fixture(autouse=True)
-def nothing_left(slurm: SlurmCluster) -> Iterator[None]:
-    """No job and no worker outlives its run."""
-    yield
-    slurm.settle()
+# No job and no worker outlives its run.
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("idle_slurm")]
 
 
 def test_first_block_within_three_seconds(tmp_path: Path, slurm: SlurmCluster) -> None:
@@ -135,74 +126,3 @@ def test_a_queue_that_is_too_long_is_told(tmp_path: Path, slurm: SlurmCluster) -
     result = run(2, touch(tmp_path), Slurm(max_queue=1, extra=["--begin=now+1hour"]))
     assert not result
     assert "BeginTime" in (result.states["t"].abandon_reason or "")
-
-
-DRIVER = """
-import signal, sys, time, daisy
-signal.signal(signal.SIGINT, signal.default_int_handler)  # shells take it from what runs behind them
-from daisy.launchers import Slurm
-folder = sys.argv[1]
-def process(block):
-    open(folder + "/started", "w").close()
-    time.sleep(600)
-roi = daisy.Roi((0,), (10,))
-task = daisy.Task("t", daisy.Roi((0,), (100,)), roi, roi, process, launcher=Slurm(), max_workers=6)
-if __name__ == "__main__":
-    daisy.logging.set_log_basedir(sys.argv[1] + "/logs")
-    daisy.run_blockwise(task, progress=False, summary=False, host="127.0.0.1")
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_job_outlives_its_driver(
-    tmp_path: Path, slurm: SlurmCluster, number: signal.Signals
-) -> None:
-    """Asked to end, it cancels its jobs; killed, its workers end themselves, and so do those that start later."""
-    script = tmp_path / "driver.py"
-    script.write_text(DRIVER)
-    driver = subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path)], stderr=subprocess.DEVNULL
-    )
-    wait_until((tmp_path / "started").exists, 60, "a block has started")
-    assert slurm.jobs()
-    driver.send_signal(number)
-    assert driver.wait(20) != 0
-    assert not is_alive(driver.pid)
-    wait_until(lambda: not slurm.jobs(), 20, "no job is left")
-
-
-def test_a_driver_cancels_what_a_killed_one_left(
-    tmp_path: Path, slurm: SlurmCluster, logs: Path
-) -> None:
-    folder = logs / ".daisy-run-before"
-    folder.mkdir(parents=True)
-    job = subprocess.run(
-        ["sbatch", "--parsable", "--array=0-0", "--begin=now+1hour", "-o", "/dev/null"],
-        input="#!/bin/sh\nsleep 600\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    (folder / "owner").touch()
-    (folder / "jobs.jsonl").write_text(
-        f'{{"launcher": "slurm", "worker": "1", "job": "{job}_0"}}\n'
-    )
-    assert slurm.jobs()
-    assert run(2, touch(tmp_path))
-    assert not folder.exists()
-
-
-def test_a_driver_that_is_started_again_ends_what_it_left(
-    tmp_path: Path, slurm: SlurmCluster, logs: Path
-) -> None:
-    """Killed with workers at work and jobs that wait, and started again on the same folder at once."""
-    script = tmp_path / "driver.py"
-    script.write_text(DRIVER)
-    command = [sys.executable, str(script), str(tmp_path)]
-    driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    wait_until((tmp_path / "started").exists, 60, "a block has started")
-    wait_until(lambda: len(slurm.jobs()) == 6, 30, "two of six jobs wait")
-    driver.kill()
-    driver.wait()
-    assert run(2, touch(tmp_path))
-    assert not list(logs.glob(".daisy-run-*"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import daisy
@@ -13,14 +13,8 @@ from daisy.launchers import Slurm
 from slurm_cluster import SlurmCluster, wait_until
 from slurm_runs import once_started, run, touch
 
-pytestmark = pytest.mark.engine
-
-
-@pytest.fixture(autouse=True)
-def nothing_left(slurm: SlurmCluster) -> Iterator[None]:
-    """No job and no worker outlives its run."""
-    yield
-    slurm.settle()
+# No job and no worker outlives its run.
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("idle_slurm")]
 
 
 def pause(seconds: float) -> None:
@@ -120,6 +114,31 @@ def test_a_node_that_is_lost_to_slurm_only_does_its_work(
         slurm.start_node(node)
     assert result, result.errors
     assert result.states["t"].worker_failure_count == 0
+
+
+def test_what_a_lost_node_did_is_done_by_another(tmp_path: Path, slurm: SlurmCluster) -> None:
+    """All that ran on it is killed at once; its workers are replaced on the other, and it may come back."""
+    log = tmp_path / "log"
+
+    def process(block: daisy.Block) -> None:
+        with log.open("a") as file:
+            file.write(f"{block.block_id[1]} {os.environ['SLURMD_NODENAME']}\n")
+        if os.environ["SLURMD_NODENAME"] == "n1":
+            (tmp_path / "started").touch()
+            wait_until(lambda: False, 120, "its node is lost")
+        wait_until((tmp_path / "started").exists, 60, "the other node is at work")
+
+    thread = once_started(tmp_path / "started", lambda: slurm.lose_node(1))
+    try:
+        result = run(6, process, max_workers=4)
+        thread.join()
+    finally:
+        slurm.return_node(1)
+    assert result, result.errors
+    done = [line.split() for line in log.read_text().splitlines()]
+    assert {number for number, node in done if node == "n2"} == set("012345")
+    assert {slurm.end_of(handle.native_id)[0] for handle in result.jobs} >= {"NODE_FAIL"}
+    assert not result.jobs_left
 
 
 def test_a_silent_controller_is_no_death(tmp_path: Path, slurm: SlurmCluster) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from daisy._context import Context
 from daisy._errors import LauncherError, LauncherUnavailable
@@ -19,9 +21,12 @@ from daisy.launchers._job_script import JobFiles, script
 from daisy.launchers._memory import Memories
 from daisy.launchers._process import tail_of
 from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
+from daisy.launchers._run_folder import tag_of
 from daisy.logging import logger
 
 _SUBMIT_SECONDS = 60.0
+_FRESH_SECONDS = 60.0
+_MOST_NAME = 60
 
 
 class BatchLauncher:
@@ -78,6 +83,7 @@ class BatchLauncher:
         self._walltime_s = seconds("time", time)
         self._wish = Wish(
             name="daisy",
+            title="daisy",
             count=0,
             queue=queue,
             account=account,
@@ -104,6 +110,7 @@ class BatchLauncher:
             connect_timeout_s=seconds("connect_timeout", connect_timeout) or 120.0,
         )
         self._elements: dict[str, Element] = {}
+        self._tag = ""
         self._submitted: list[str] = []
         self._files: JobFiles | None = None
         self._engine = Engine(dialect)
@@ -124,6 +131,7 @@ class BatchLauncher:
             )
         self._files = JobFiles(run.run_dir)
         self._submitted.clear()
+        self._tag = tag_of(run.run_dir)
         if self._grace_s is None:
             self._grace_s = self._dialect.grace_from() or self._dialect.grace_s
 
@@ -166,9 +174,11 @@ class BatchLauncher:
                 logger.warning("worker logs cannot be written: %s", error)
                 log_dir = None
         plain = "".join(c if c.isalnum() or c in "._-" else "_" for c in spec.task_id)
+        title = f"daisy-{plain}"[: _MOST_NAME - len(self._tag) - 1]
         return replace(
             self._wish,
-            name=f"daisy-{plain}"[:60],
+            name=f"daisy-{self._tag}",
+            title=f"{title}-{self._tag}",
             count=len(spec.workers),
             cpus=spec.cpus or self._wish.cpus,
             gpus=spec.gpus or self._wish.gpus,
@@ -204,7 +214,7 @@ class BatchLauncher:
             taken = self._dialect.job_id(answer.stderr)
             if taken.isdecimal():
                 # Grid Engine calls it an error that a job which it took cannot run.
-                self._cancels.add([taken], at_once=True)
+                self._cancels.add([taken], self._tag)
             raise LauncherError(f"{argv[0]} refused the job: {said}")
         if not job:
             raise LauncherError(f"{argv[0]} named no job: {said}")
@@ -236,15 +246,24 @@ class BatchLauncher:
 
         An engine that is silent is told when it answers again.
         """
-        names = []
+        fresh: list[str] = []
+        stale: list[str] = []
+        now = time.monotonic()
         for handle in handles:
             element = self._elements.get(handle.launch_id)
-            # What a driver before this one left is known by its name alone.
-            if element is None or element.final is None:
-                names.append(handle.native_id)
-            if element is not None:
-                element.cancelled = True
-        self._cancels.add(names, at_once=grace_s <= 0)
+            if element is None or element.final is not None:
+                continue
+            element.cancelled = True
+            is_fresh = now - element.known_at < _FRESH_SECONDS
+            (fresh if is_fresh else stale).append(handle.native_id)
+        at_once = grace_s <= 0
+        self._cancels.add(fresh, self._tag, at_once=at_once)
+        self._cancels.add(stale, self._tag, at_once=at_once, is_late=True)
+
+    def end_left(self, handles: Sequence[Handle], run_dir: Path) -> None:
+        """Cancel what is left of the jobs of a driver that was killed; ids that were given away again are not its."""
+        names = [handle.native_id for handle in handles]
+        self._cancels.add(names, tag_of(run_dir), is_late=True)
 
     def left(self) -> list[Handle]:
         """Workers that may live on, because the engine did not answer when it was told to end them."""
@@ -290,7 +309,7 @@ class BatchLauncher:
             left = [*self._submitted]
             self._engine.was_silent = False
         if cancel and left:
-            self._cancels.add(left, at_once=True)
+            self._cancels.add(left, self._tag, is_late=True)
         if self._cancels.left:
             self._cancels.go_on()
         self._elements.clear()

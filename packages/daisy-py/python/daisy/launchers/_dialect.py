@@ -14,7 +14,8 @@ class Wish:
     """What one array job is asked for, in words that no engine owns.
 
     Attributes:
-        name: Name of the job.
+        name: Name of the job; short, for engines that allow no more.
+        title: The same with the task's name in it.
         count: How many workers.
         queue: Queue or partition.
         account: Whom to charge.
@@ -28,6 +29,7 @@ class Wish:
     """
 
     name: str
+    title: str
     count: int
     queue: str | None
     account: str | None
@@ -52,6 +54,7 @@ class Seen:
         node: Where it runs.
         out_of_memory: Whether it died of too little memory.
         outside: Whether the engine or someone ended it, by no fault of its own.
+        name: Name of its job.
     """
 
     state: State
@@ -61,6 +64,7 @@ class Seen:
     node: str = ""
     out_of_memory: bool = False
     outside: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class Dialect:
         unknown_jobs: Words in an error that mean: these jobs have left the queue long ago.
         cancel: Arguments that end elements, politely or (the second) at once.
         element: How an element is named when it is cancelled.
+        job_of: The id of the job in such a name.
         log: Name of the file in which the engine writes what an element said to it; by default made from both names.
         hopeless: Reasons for which a job waits for ever.
         grace_s: Time from the first signal of a cancelled job to its death.
@@ -103,6 +108,7 @@ class Dialect:
     unknown_jobs: Sequence[str]
     cancel: Callable[[Sequence[str], bool], list[list[str]]]
     element: Callable[[str, int], str]
+    job_of: Callable[[str], str]
     hopeless: Callable[[str], bool]
     grace_s: float
     own_variables: Sequence[str] = ()

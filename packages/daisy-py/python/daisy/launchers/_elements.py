@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from daisy.launchers._dialect import Dialect, Seen
@@ -31,6 +31,7 @@ class Element:
     log_dir: Path | None
     mem_mb: int = 0
     cancelled: bool = False
+    known_at: float = field(default_factory=time.monotonic)
     polls_gone: int = 0
     gone_since: float = 0.0
     final: Status | None = None
@@ -39,6 +40,8 @@ class Element:
         self, seen: Seen | None, dialect: Dialect, end_of: Callable[[str, int], Seen | None]
     ) -> Status:
         """Where the worker is, from what the engine says of it; None: it is not in the queue."""
+        if seen is not None:
+            self.known_at = time.monotonic()
         if seen is None:
             status = self._gone(dialect, end_of)
         elif seen.state.is_final:

@@ -176,8 +176,10 @@ class Launcher(Protocol):
     """Starts and ends workers. Every method is called from one thread, which is no other's.
 
     ``log_tail(handle, n=50)`` (the last that a worker said), ``forget(handle)`` (nobody will ask for it any more),
-    ``left()`` (handles of workers that may live on after ``close``) and ``prepare(spec)`` (before ``open``, while the
-    run is made: a specification as that of its first workers, without payload) are optional.
+    ``left()`` (handles of workers that may live on after ``close``), ``prepare(spec)`` (before ``open``, while the
+    run is made: a specification as that of its first workers, without payload) and ``end_left(handles, run_dir)`` are
+    optional. The last ends what a driver that was killed left, unless the engine has given its id to something else
+    since; ``run_dir`` is the folder of that driver's run. ``cancel`` is called if it is missing.
     """
 
     name: str

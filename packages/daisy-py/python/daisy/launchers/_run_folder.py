@@ -94,6 +94,11 @@ class RunFolder:
             self._owner.close()
 
 
+def tag_of(folder: Path) -> str:
+    """What the names of a run's jobs contain, and no other's: the folder's own name has it."""
+    return folder.name.removeprefix(".").removeprefix(_PREFIX.lstrip("."))
+
+
 def _jobs_of(folder: Path) -> list[Handle]:
     handles = []
     with contextlib.suppress(OSError), open(folder / _JOBS, encoding="utf-8") as file:

@@ -10,10 +10,10 @@ from typing import Any
 
 from daisy._errors import LauncherError, LauncherUnavailable
 from daisy.launchers import _hosted
-from daisy.launchers._amounts import Time, seconds
+from daisy.launchers._amounts import Time
 from daisy.launchers._hosted import Order
-from daisy.launchers._process import tail_of
-from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
+from daisy.launchers._hosting import Hosted, HostingLauncher
+from daisy.launchers._protocol import Handle, RunContext, State, Status, WorkerSpec
 from daisy.logging import logger
 
 _WORD_S = 60.0
@@ -21,18 +21,15 @@ _END_S = 5.0
 
 
 @dataclass
-class _Hosted:
+class _Hosted(Hosted):
     """One worker of ours, and the dask worker that hosts it."""
 
-    key: str
-    address: str
-    future: Any
-    spec: WorkerSpec
-    cancelled: bool = False
-    final: Status | None = None
+    key: str = ""
+    address: str = ""
+    future: Any = None
 
 
-class Dask:
+class Dask(HostingLauncher[_Hosted]):
     """Workers on the workers of Dask: each is a child of one, ended with it, and restarted by nobody but daisy.
 
     A host task is pinned to a dask worker that is free; where none is, fewer workers are started than asked for.
@@ -72,6 +69,12 @@ class Dask:
         python: str | None = None,
         poll_every: float = 0.2,
     ) -> None:
+        super().__init__(
+            max_queue=max_queue,
+            connect_timeout=connect_timeout,
+            python=python,
+            poll_every=poll_every,
+        )
         if per_worker < 1:
             raise ValueError(f"argument 'per_worker': expected 1 or more, got {per_worker!r}")
         self._given = client
@@ -79,21 +82,8 @@ class Dask:
         self._per_worker = per_worker
         self._cluster = cluster
         self._size_before: int | None = None
-        self._max_queue_s = seconds("max_queue", max_queue)
-        self._python = python
-        self.caps = Caps(
-            remote=True,
-            can_queue=True,
-            grace=_hosted.GRACE_S,
-            poll_every=poll_every,
-            max_batch=500,
-            max_queue_s=self._max_queue_s,
-            connect_timeout_s=seconds("connect_timeout", connect_timeout) or 120.0,
-        )
         self._client: Any = None
         self._own: Any = None
-        self._run = ""
-        self._hosted: dict[str, _Hosted] = {}
         self._full_since: dict[str, float] = {}
         self._said_at = 0.0
 
@@ -164,7 +154,9 @@ class Dask:
                 pure=False,
             )
             worker = str(order.spec.workers[0])
-            self._hosted[worker] = _Hosted(order.key, address, future, order.spec)
+            self._hosted[worker] = _Hosted(
+                order.spec, key=order.key, address=address, future=future
+            )
             handles.append(Handle(self.name, worker, f"{address} {order.key}"))
         return handles
 
@@ -201,7 +193,7 @@ class Dask:
         waited = now - self._full_since.setdefault(task_id, now)
         wanted = f" with {self._resources}" if self._resources else ""
         what = f"no dask worker{wanted} has room for a worker of task {task_id!r}"
-        if self._max_queue_s is not None and waited > self._max_queue_s:
+        if self.caps.max_queue_s is not None and waited > self.caps.max_queue_s:
             raise LauncherError(f"{what} since {waited:.0f} s")
         if waited > 1 and now - self._said_at > _WORD_S:
             self._said_at = now
@@ -221,7 +213,7 @@ class Dask:
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
         """Look at the futures; ask Dask which host tasks have begun, with one question."""
         asked = {handle: self._hosted.get(handle.launch_id) for handle in handles}
-        open_ones = [hosted for hosted in asked.values() if hosted and hosted.final is None]
+        open_ones = self._not_ended(handles)
         alive, begun = self._begun([hosted for hosted in open_ones if not hosted.future.done()])
         return {
             handle: Status(State.LOST, "it is not known")
@@ -274,8 +266,7 @@ class Dask:
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
         """End the workers; host tasks that have not begun never will."""
         client = self._client
-        found = [self._hosted.get(handle.launch_id) for handle in handles]
-        left = [hosted for hosted in found if hosted and hosted.final is None]
+        left = self._not_ended(handles)
         for hosted in left:
             hosted.cancelled = True
         if not left or client is None:
@@ -297,27 +288,10 @@ class Dask:
             if hosted.key not in running and not hosted.future.done():
                 hosted.future.cancel()
 
-    def log_tail(self, handle: Handle, n: int = 50) -> str:
-        """The last lines that a worker wrote to its error output."""
-        hosted = self._hosted.get(handle.launch_id)
-        if hosted is None or hosted.spec.log_dir is None:
-            return ""
-        return tail_of(hosted.spec.log_dir / f"worker_{handle.launch_id}.err", n)
-
-    def forget(self, handle: Handle) -> None:
-        """A worker that ended will not be asked for again."""
-        self._hosted.pop(handle.launch_id, None)
-
     def close(self, cancel: bool = True) -> None:
         """End what is left and give up what the cluster was scaled up by; a client that was given stays open."""
-        handles = [Handle(self.name, worker, hosted.key) for worker, hosted in self._hosted.items()]
         if cancel:
-            self.cancel(handles, 0.0)
-            until = time.monotonic() + _END_S
-            while time.monotonic() < until and not all(
-                status.state.is_final for status in self.poll(handles).values()
-            ):
-                time.sleep(_hosted.LOOK_EVERY_S)
+            self._end_all()
         self._hosted.clear()
         if self._cluster is not None and self._size_before is not None:
             self._cluster.scale(self._size_before)
@@ -325,9 +299,6 @@ class Dask:
         if self._own is not None:
             self._own.close()
             self._own = None
-
-    def __repr__(self) -> str:
-        return f"<daisy launcher {self.name!r}>"
 
 
 def _host(order: Order) -> Status:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,10 +13,15 @@ from daisy.launchers._batch import BatchLauncher
 from daisy.launchers._dialect import Dialect, Seen, Wish, hours
 from daisy.launchers._protocol import State
 
+# What the field `failed` says. 37: it ran for too long; 100: a signal ended it.
+_CODE_IS_TRUE = {"0", "37", "100"}
+# 19: its host was lost; 24, 25: it was taken off its host.
+_OUTSIDE = {"19", "24", "25"}
+
 
 def _submit(wish: Wish, parallel: str, memory: str, gpu: str) -> list[str]:
     log = f"{wish.log_dir}/sge-$JOB_ID.$TASK_ID.log" if wish.log_dir else "/dev/null"
-    argv = ["qsub", "-terse", "-N", wish.name, "-t", f"1-{wish.count}", "-S", "/bin/sh", "-cwd"]
+    argv = ["qsub", "-terse", "-N", wish.title, "-t", f"1-{wish.count}", "-S", "/bin/sh", "-cwd"]
     argv += ["-r", "n", "-notify", "-j", "y", "-o", log]
     if wish.queue:
         argv += ["-q", wish.queue]
@@ -55,7 +61,7 @@ def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
         yield (
             job.findtext("JB_job_number") or "",
             int(index),
-            _seen(word, job.findtext("queue_name")),
+            replace(_seen(word, job.findtext("queue_name")), name=job.findtext("JB_name") or ""),
         )
 
 
@@ -77,15 +83,18 @@ def _read_books(answer: str) -> Seen | None:
     if status is None:
         return None
     node = re.search(r"^hostname\s+(\S+)", answer, re.MULTILINE)
-    code = int(status[1])
-    code = 128 - code if 128 < code < 128 + 65 else code
+    trouble = failed[1] if failed else "0"
+    code: int | None = int(status[1])
+    if code is not None and 128 < code < 128 + 65:
+        code = 128 - code
+    if trouble not in _CODE_IS_TRUE:
+        code = None
     reason = " ".join((failed[2] if failed else "").split())
-    # 100: a signal ended it; 37: it ran for too long.
-    is_bad = code != 0 or (failed is not None and failed[1] not in ("0", "100"))
+    is_bad = code != 0 or trouble not in ("0", "100")
     word = "FAILED" if is_bad else "DONE"
     state = State.FAILED if is_bad else State.EXITED
     why = reason or (f"exit status {status[1]}" if is_bad else "")
-    return Seen(state, word, why, code, node[1] if node else "")
+    return Seen(state, word, why, code, node[1] if node else "", outside=trouble in _OUTSIDE)
 
 
 def _dialect(parallel: str, memory: str, gpu: str) -> Dialect:
@@ -101,6 +110,7 @@ def _dialect(parallel: str, memory: str, gpu: str) -> Dialect:
         unknown_jobs=(),
         cancel=_cancel,
         element=lambda job, index: f"{job}.{index}",
+        job_of=lambda element: element.rpartition(".")[0],
         hopeless=lambda reason: "error state" in reason,
         grace_s=60.0,
         own_variables=("SGE_TASK", "SGE_JOB", "SGE_O_", "JOB_", "PE_", "TASK_ID"),

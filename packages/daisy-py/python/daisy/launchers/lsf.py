@@ -16,7 +16,7 @@ _STATES = {
     "DONE": State.EXITED,
     "EXIT": State.FAILED,
 }
-_FIELDS = "jobid jobindex stat exit_code exit_reason exec_host pend_reason"
+_FIELDS = "jobid jobindex stat exit_code exit_reason exec_host job_name pend_reason"
 # The engine or someone ended these.
 _OUTSIDE = re.compile(
     r"TERM_(OWNER|ADMIN|PREEMPT|FORCE_OWNER|FORCE_ADMIN|REQUEUE\w*|LOAD|BUCKET_KILL)"
@@ -28,7 +28,7 @@ _HOPELESS = re.compile(
 
 def _submit(wish: Wish) -> list[str]:
     log = f"{wish.log_dir}/lsf-%J_%I.log" if wish.log_dir else "/dev/null"
-    argv = ["bsub", "-J", f"{wish.name}[1-{wish.count}]", "-rn", "-o", log]
+    argv = ["bsub", "-J", f"{wish.title}[1-{wish.count}]", "-rn", "-o", log]
     if wish.queue:
         argv += ["-q", wish.queue]
     if wish.account:
@@ -52,10 +52,10 @@ def _query(jobs: Sequence[str]) -> list[str]:
 
 def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
     for line in answer.splitlines():
-        parts = [part.strip() for part in line.split("|", 6)]
-        if len(parts) < 7 or not parts[1].isdecimal():
+        parts = [part.strip() for part in line.split("|", 7)]
+        if len(parts) < 8 or not parts[1].isdecimal():
             continue
-        job, index, word, code, reason, node, pending = (
+        job, index, word, code, reason, node, name, pending = (
             "" if part == "-" else part for part in parts
         )
         number = int(code) if code.isdecimal() else None
@@ -73,6 +73,7 @@ def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
                 node,
                 "TERM_MEMLIMIT" in reason or "TERM_SWAP" in reason,
                 _OUTSIDE.search(reason) is not None,
+                name,
             ),
         )
 
@@ -95,6 +96,7 @@ LSF = Dialect(
     unknown_jobs=("is not found", "No matching job found"),
     cancel=_cancel,
     element=lambda job, index: f"{job}[{index}]",
+    job_of=lambda element: element.partition("[")[0],
     log=lambda job, index: f"lsf-{job}_{index}.log",
     hopeless=lambda reason: _HOPELESS.fullmatch(reason) is not None,
     grace_s=20.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from daisy.launchers._batch import BatchLauncher
@@ -26,7 +27,7 @@ def _submit(wish: Wish) -> list[str]:
     if wish.mem_mb:
         chunk += f":mem={wish.mem_mb}mb"
     log = f"{wish.log_dir}/" if wish.log_dir else "/dev/null"
-    argv = ["qsub", "-N", wish.name[:15], "-S", "/bin/sh", "-j", "oe", "-o", log, "-l", chunk]
+    argv = ["qsub", "-N", wish.name, "-S", "/bin/sh", "-j", "oe", "-o", log, "-l", chunk]
     # An array has at least two elements, and PBS insists that it may run one again: such a worker is refused by
     # its run, and ends.
     argv += ["-J", f"1-{wish.count}"] if wish.count > 1 else ["-r", "n"]
@@ -53,7 +54,7 @@ def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
         if found is None or found[2] == "":
             continue  # the array itself
         key = name if found[2] is None else f"{found[1]}[]{found[3]}"
-        yield key, int(found[2] or 1), _seen(job)
+        yield key, int(found[2] or 1), replace(_seen(job), name=str(job.get("Job_Name", "")))
 
 
 def _seen(job: dict[str, Any]) -> Seen:
@@ -90,6 +91,7 @@ PBS = Dialect(
     unknown_jobs=("Unknown Job Id", "Job has finished"),
     cancel=_cancel,
     element=lambda job, index: job.replace("[]", f"[{index}]"),
+    job_of=lambda element: re.sub(r"\[\d+\]", "[]", element),
     hopeless=lambda reason: _HOPELESS.fullmatch(reason) is not None,
     grace_s=10.0,
     own_variables=("PBS_JOB", "PBS_ARRAY", "PBS_O_", "PBS_NODE", "PBS_TASK"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +9,10 @@ from typing import Any
 
 from daisy._errors import LauncherError, LauncherUnavailable
 from daisy.launchers import _hosted
-from daisy.launchers._amounts import Memory, Time, megabytes, seconds
+from daisy.launchers._amounts import Memory, Time, megabytes
 from daisy.launchers._hosted import Host, Order
-from daisy.launchers._process import tail_of
-from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
+from daisy.launchers._hosting import Hosted, HostingLauncher
+from daisy.launchers._protocol import Handle, RunContext, State, Status, WorkerSpec
 from daisy.logging import logger
 
 _ANSWER_S = 10.0
@@ -21,17 +20,14 @@ _END_S = 5.0
 
 
 @dataclass
-class _Hosted:
+class _Hosted(Hosted):
     """One worker of ours, and the actor that hosts it."""
 
-    actor: Any
-    started: Any
-    spec: WorkerSpec
-    cancelled: bool = False
-    final: Status | None = None
+    actor: Any = None
+    started: Any = None
 
 
-class Ray:
+class Ray(HostingLauncher[_Hosted]):
     """Workers on Ray: each is a child of an actor that Ray does not restart.
 
     Args:
@@ -69,26 +65,20 @@ class Ray:
         python: str | None = None,
         poll_every: float = 0.2,
     ) -> None:
+        super().__init__(
+            max_queue=max_queue,
+            connect_timeout=connect_timeout,
+            python=python,
+            poll_every=poll_every,
+        )
         self._cpus = cpus
         self._gpus = gpus
         self._mem_mb = megabytes("mem", mem)
         self._resources = dict(resources or {})
         self._options = dict(options or {})
         self._address = address
-        self._python = python
-        self.caps = Caps(
-            remote=True,
-            can_queue=True,
-            grace=_hosted.GRACE_S,
-            poll_every=poll_every,
-            max_batch=500,
-            max_queue_s=seconds("max_queue", max_queue),
-            connect_timeout_s=seconds("connect_timeout", connect_timeout) or 120.0,
-        )
         self._ray: Any = None
         self._is_ours = False
-        self._run = ""
-        self._hosted: dict[str, _Hosted] = {}
 
     def open(self, run: RunContext) -> None:
         """Find Ray.
@@ -123,7 +113,9 @@ class Ray:
             actor = actor_class.remote()
             worker = str(order.spec.workers[0])
             # The actor lives as long as it is held here.
-            self._hosted[worker] = _Hosted(actor, actor.start.remote(order), order.spec)
+            self._hosted[worker] = _Hosted(
+                order.spec, actor=actor, started=actor.start.remote(order)
+            )
             handles.append(Handle(self.name, worker, order.key))
         return handles
 
@@ -143,7 +135,7 @@ class Ray:
     def poll(self, handles: Sequence[Handle]) -> Mapping[Handle, Status]:
         """Ask the actors that have found a place, all at once."""
         asked = {handle: self._hosted.get(handle.launch_id) for handle in handles}
-        open_ones = [hosted for hosted in asked.values() if hosted and hosted.final is None]
+        open_ones = self._not_ended(handles)
         begun = self._ready([hosted.started for hosted in open_ones], 0.0)
         questions = {
             id(hosted): hosted.actor.poll.remote()
@@ -191,8 +183,7 @@ class Ray:
 
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
         """End the workers; those that wait for a place never begin."""
-        found = [self._hosted.get(handle.launch_id) for handle in handles]
-        left = [hosted for hosted in found if hosted and hosted.final is None]
+        left = self._not_ended(handles)
         if not left:
             return
         begun = self._ready([hosted.started for hosted in left], 0.0)
@@ -208,36 +199,16 @@ class Ray:
         if len(self._ready(told, _ANSWER_S)) < len(told):
             logger.warning("ray does not answer, workers may live on")
 
-    def log_tail(self, handle: Handle, n: int = 50) -> str:
-        """The last lines that a worker wrote to its error output."""
-        hosted = self._hosted.get(handle.launch_id)
-        if hosted is None or hosted.spec.log_dir is None:
-            return ""
-        return tail_of(hosted.spec.log_dir / f"worker_{handle.launch_id}.err", n)
-
-    def forget(self, handle: Handle) -> None:
-        """A worker that ended will not be asked for again."""
-        self._hosted.pop(handle.launch_id, None)
-
     def close(self, cancel: bool = True) -> None:
         """End what is left; leave Ray if it was entered for this run alone."""
-        handles = [Handle(self.name, worker, "") for worker in self._hosted]
-        if cancel and handles:
-            self.cancel(handles, 0.0)
-            until = time.monotonic() + _END_S
-            while time.monotonic() < until and not all(
-                status.state.is_final for status in self.poll(handles).values()
-            ):
-                time.sleep(_hosted.LOOK_EVERY_S)
+        if cancel:
+            self._end_all()
         for hosted in self._hosted.values():
             self._ray.kill(hosted.actor)
         self._hosted.clear()
         if self._is_ours:
             self._is_ours = False
             self._ray.shutdown()
-
-    def __repr__(self) -> str:
-        return f"<daisy launcher {self.name!r}>"
 
 
 class _Actor:

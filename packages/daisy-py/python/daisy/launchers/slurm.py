@@ -51,14 +51,14 @@ _HOPELESS = re.compile(
     r"|Invalid(Account|QOS)|JobHeld(User|Admin)|JobHoldMaxRequeue|.*MaxWallDurationPerJob.*"
     r"|(QOS|Assoc)\w*PerJob(Limit)?|AccountNotAllowed|QOSNotAllowed|QOSTimeLimit|AssocMaxWall.*"
 )
-_FIELDS = "ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,Reason:|,NodeList:|"
+_FIELDS = "ArrayJobID:|,ArrayTaskID:|,State:|,exit_code:|,Reason:|,NodeList:|,Name:|"
 
 
 def _submit(wish: Wish) -> list[str]:
     argv = [
         "sbatch",
         "--parsable",
-        f"--job-name={wish.name}",
+        f"--job-name={wish.title}",
         f"--array=0-{wish.count - 1}",
         "--no-requeue",
         f"--signal=B:TERM@{max(1, round(wish.notice_s))}",
@@ -93,10 +93,10 @@ def _query(jobs: Sequence[str]) -> list[str]:
 
 def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
     for line in answer.splitlines():
-        parts = [part.strip() for part in line.split("|")]
-        if len(parts) < 6 or not parts[1].isdecimal():
+        parts = [part.strip() for part in line.split("|", 6)]
+        if len(parts) < 7 or not parts[1].isdecimal():
             continue
-        job, index, word, code, reason, node = parts[:6]
+        job, index, word, code, reason, node, name = parts
         # Steps of a cancelled job that still run are shown by the state that they will have.
         seen = Seen(
             state_of(word, _STATES),
@@ -106,6 +106,7 @@ def _read(answer: str) -> Iterable[tuple[str, int, Seen]]:
             node,
             word == "OUT_OF_MEMORY",
             word in _OUTSIDE,
+            name.removesuffix("|"),
         )
         yield job, int(index), seen
 
@@ -151,6 +152,7 @@ SLURM = Dialect(
     unknown_jobs=("Invalid job id",),
     cancel=_cancel,
     element=lambda job, index: f"{job}_{index}",
+    job_of=lambda element: element.partition("_")[0],
     hopeless=lambda reason: _HOPELESS.fullmatch(reason) is not None,
     grace_s=30.0,
     grace_from=_kill_wait,
