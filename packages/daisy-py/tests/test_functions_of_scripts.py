@@ -206,3 +206,47 @@ def test_what_is_made_only_as_a_program_is_refused_by_the_driver(tmp_path: Path)
     assert process.returncode == 1
     assert "SerializationError: the function of task 'moons' cannot be sent" in err
     assert "the members of Moon are made by its own __init__" in err
+
+
+def test_a_function_made_by_a_module_uses_that_module_if_it_cannot_bring_it_along(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "decorators.py").write_text(
+        textwrap.dedent("""
+            import socket
+            CONNECTION = socket.socket()
+            CALLS = []
+            LIMIT = 3
+
+            class Called(Exception):
+                pass
+
+            def note():
+                assert CONNECTION.fileno() >= 0
+                CALLS.append(1)
+
+            def noted(function):
+                def inner(block):
+                    note()
+                    return function(block, Called)
+                return inner
+
+            def limited(function):
+                def inner(block):
+                    assert LIMIT == 4
+                    return function(block, Called)
+                return inner
+        """)
+    )
+    script = """
+        import decorators
+
+        def same(block, called):
+            assert called is __import__("decorators").Called
+
+        noted = decorators.noted(lambda block, called: (same(block, called), decorators.CALLS[0]))
+        decorators.LIMIT = 4  # as it is now, it goes along
+        limited = decorators.limited(same)
+        daisy.run_blockwise([task(noted), task(limited, "l")], progress=False, summary=False).raise_for_failures()
+    """
+    run_script(tmp_path, script)

@@ -26,11 +26,15 @@ def dumps(function: Callable[..., Any], *, task_id: str) -> bytes:
         SerializationError: If it cannot be sent; names the object and the ways out.
     """
     try:
-        payload = dump(function)
+        try:
+            payload = dump(function)
+        except Exception:  # noqa: BLE001 - objects of users raise anything
+            # It may be of a module, which has a lock, a socket, or a table: the worker's own will do.
+            payload = dump(function, uses_modules=True)
     except NotSendable as error:
         # To import the script anew would make another, perhaps over the first: a file is emptied.
         raise _explain(function, task_id, error) from error
-    except Exception as by_value:  # objects of users raise anything
+    except Exception as by_value:
         if main_file() is not None:
             with contextlib.suppress(Exception):  # the first error says more
                 return dump(function, script=main_file())

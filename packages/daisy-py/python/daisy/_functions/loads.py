@@ -34,6 +34,13 @@ def make_function(
     return types.FunctionType(code, names, name, defaults, closure)
 
 
+def names_of_module(name: str) -> dict[str, Any]:
+    """Where the functions of a module look for names."""
+    from importlib import import_module  # noqa: PLC0415 - only for functions that are made inside others
+
+    return vars(import_module(name))
+
+
 def make_cell(*contents: Any) -> types.CellType:
     """A variable of a closure."""
     return types.CellType(*contents)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dis
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
+
+from daisy._functions.importable import is_importable
 
 _OF_GLOBALS = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"))
 
@@ -35,6 +38,15 @@ def globals_used(function: types.FunctionType) -> dict[str, Any]:
         reached = [*mine.values(), *_contents(found)]
         left += [value for value in reached if isinstance(value, types.FunctionType)]
     return used
+
+
+def module_of(function: types.FunctionType) -> str | None:
+    """The module in which a function looks for names, if a worker can import it."""
+    name = function.__globals__.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if name is None or module is None or vars(module) is not function.__globals__:
+        return None
+    return name if is_importable(name) else None
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:

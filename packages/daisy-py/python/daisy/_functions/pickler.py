@@ -19,8 +19,8 @@ import dill
 
 from daisy._functions.enumerations import reduce_enum
 from daisy._functions.importable import MAIN, find_in_main, is_importable
-from daisy._functions.loads import from_script, make_cell, make_function, make_type
-from daisy._functions.parts import globals_used
+from daisy._functions.loads import from_script, make_cell, make_function, make_type, names_of_module
+from daisy._functions.parts import globals_used, module_of
 from daisy._functions.sendable import replacement
 
 _PROTOCOL = 5
@@ -28,29 +28,46 @@ _OF_IMPORT = ("__builtins__", "__loader__", "__spec__", "__cached__")
 """What the import system adds to a module."""
 
 
-def dump(value: Any, script: str | None = None) -> bytes:
+def dump(value: Any, script: str | None = None, *, uses_modules: bool = False) -> bytes:
     """A value as bytes, whatever it holds.
 
     Args:
         value: What is sent.
         script: A file that the worker imports anew for what it defines; without, that is sent by value.
+        uses_modules: Functions that are made inside others, in modules that can be imported, use these modules in the
+            worker; otherwise they bring along what they use of them, as it is now.
 
     Returns:
         What ``loads`` takes.
     """
     buffer = io.BytesIO()
-    _dumping.depth = getattr(_dumping, "depth", 0) + 1
+    pickler = _Pickler(buffer, script, uses_modules=uses_modules)
+    before = getattr(_dumping, "pickler", None)
+    _dumping.pickler = pickler
     try:
-        _Pickler(buffer, script).dump(value)
+        pickler.dump(value)
     finally:
-        _dumping.depth -= 1
+        _dumping.pickler = before
     return buffer.getvalue()
+
+
+_PARTS_OF_FUNCTION = 5
+"""Code, globals, name, defaults and closure; ``make_function`` takes these."""
+
+
+class _NamesOfModule:
+    """Stands for the names of a module that the worker imports."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return names_of_module, (self._module,)
 
 
 _LIGHT = {
     id(getattr(dill._dill, name, None)): light
     for name, light in {
-        "_create_function": (make_function, 5),  # code, globals, name, defaults, closure
         "_create_cell": (make_cell, 1),
         "_create_type": (make_type, 4),  # its kind, name, bases, attributes
     }.items()
@@ -61,9 +78,17 @@ _LIGHT = {
 class _Pickler(dill.Pickler):  # type: ignore[misc]
     """dill, but what can be imported is never copied, and what cannot always is."""
 
-    def __init__(self, file: io.BytesIO, script: str | None) -> None:
+    def __init__(self, file: io.BytesIO, script: str | None, *, uses_modules: bool) -> None:
         super().__init__(file, protocol=_PROTOCOL, recurse=True, byref=False)
         self._script = script
+        self._uses_modules = uses_modules
+
+    def globals_of(self, function: types.FunctionType) -> dict[str, Any]:
+        """The globals that go with a function."""
+        return {} if self._module_used_by(function) else globals_used(function)
+
+    def _module_used_by(self, function: types.FunctionType) -> str | None:
+        return module_of(function) if self._uses_modules else None
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> Any:
         if id(obj) in self.memo:
@@ -94,12 +119,16 @@ class _Pickler(dill.Pickler):  # type: ignore[misc]
     def save_reduce(self, func: Any, args: Any, *rest: Any, obj: Any = None, **more: Any) -> Any:
         # What dill rebuilds functions with has light equals: workers need not import dill for most of them.
         if isinstance(obj, types.CodeType):
-            with contextlib.suppress(
-                ValueError
-            ):  # made by hand, with constants that no compiler makes
+            # Code that was made by hand may have constants that no compiler makes.
+            with contextlib.suppress(ValueError):
                 func, args = marshal.loads, (marshal.dumps(obj),)
         elif func is getattr and args[0] is dill._dill and args[1:] == ("_setattr", setattr):
             args = (builtins, "setattr")
+        elif func is dill._dill._create_function and isinstance(obj, types.FunctionType):
+            module = self._module_used_by(obj)
+            if module is not None:
+                args = (args[0], _NamesOfModule(module), *args[2:])
+            func = make_function if len(args) <= _PARTS_OF_FUNCTION else func
         else:
             light, most = _LIGHT.get(id(func), (func, 0))
             func = light if len(args) <= most else func
@@ -143,8 +172,9 @@ def _globalvars(func: Any, recurse: bool = True, builtin: bool = False) -> dict[
     dill's own search never ends for functions that reach themselves through a closure, as those do that are
     defined inside another and call themselves.
     """
-    if getattr(_dumping, "depth", 0) and isinstance(func, types.FunctionType):
-        return globals_used(func)
+    pickler: _Pickler | None = getattr(_dumping, "pickler", None)
+    if pickler is not None and isinstance(func, types.FunctionType):
+        return pickler.globals_of(func)
     return _globals_of_dill(func, recurse, builtin)
 
 
@@ -158,7 +188,7 @@ class _Warnings:
         return getattr(warnings, name)
 
     def warn(self, message: Any, category: Any = None, *rest: Any, **more: Any) -> None:
-        if getattr(_dumping, "depth", 0) and category is dill.PicklingWarning:
+        if getattr(_dumping, "pickler", None) is not None and category is dill.PicklingWarning:
             reason = "it refers to itself, or is not found under its own name"
             raise pickle.PicklingError(f"{message} {reason}")
         warnings.warn(message, category, *rest, **more)
