@@ -185,6 +185,22 @@ START = [
         note="the same with far more workers than cores; compare with busy-w2",
     ),
     Case(
+        "gaussian",
+        {
+            "case": "fleets",
+            "axes": 1,
+            "halo": False,
+            "blocks": 2000,
+            "fleets": [2, 64],
+            "rounds": 3,
+        },
+        "share_lost",
+        quick={"blocks": 500, "rounds": 1},
+        smaller={PEER.name: {"rounds": 1}},
+        limit=0.3,
+        note="a Gaussian of 10 ms for each block: the share of the rate of 2 workers that 64 lose, in turns",
+    ),
+    Case(
         "wait-w8",
         _workers(8, 1, blocks=128, wait=True),
         "seconds",

@@ -47,7 +47,7 @@ class Package:
 
 
 OURS = Package("daisy-py", "daisy_api")
-PEER = Package("daisy 2.0.0", "daisy_api", ("daisy==2.0.0", "numpy"))
+PEER = Package("daisy 2.0.0", "daisy_api", ("daisy==2.0.0", "numpy", "scipy"))
 POOL = Package("multiprocessing.Pool", "pool")
 DASK = Package("dask.distributed", "dask_map", ("distributed>=2024.8",))
 DASK_OVERLAP = Package(

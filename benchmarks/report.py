@@ -21,6 +21,7 @@ _UNITS = {
     "mib_per_million_blocks": "MiB/10⁶",
     "rss_mib": "MiB",
     "us_per_block": "µs/block",
+    "share_lost": "of the rate",
 }
 
 

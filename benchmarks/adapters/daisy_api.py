@@ -49,6 +49,13 @@ def wait(_block: daisy.Block) -> None:
     time.sleep(0.1)
 
 
+def smooth(_block: daisy.Block) -> None:
+    """Smooth a volume as people do, which takes about 10 ms; what that needs is imported where it is used."""
+    from scipy.ndimage import gaussian_filter  # noqa: PLC0415 - as people do it, and others have no scipy
+
+    gaussian_filter(numpy.ones((80, 80, 80), numpy.float32), 1)
+
+
 def make_task(
     request: Request,
     name: str = "work",
@@ -103,6 +110,28 @@ def workers(request: Request) -> Figures:
         "driver_cpu_us_per_block": cost.cpu_seconds / count * 1e6,
         "worker_cpu_us_per_block": cost.worker_cpu_seconds / count * 1e6,
     }
+
+
+def fleets(request: Request) -> Figures:
+    """The same work with few workers and with many, in turns: what is lost by having far more of them than cores."""
+    figures: Figures = {}
+    rates: dict[int, list[float]] = {workers: [] for workers in request["fleets"]}
+    cpu: dict[int, list[float]] = {workers: [] for workers in request["fleets"]}
+    for _ in range(request["rounds"]):
+        for workers in rates:
+            asked = {**request, "workers": workers}
+            task, count = make_task(asked, function=smooth), block_count(asked)
+            with spent() as cost:
+                run(task, count)
+            rates[workers].append(count / cost.seconds)
+            cpu[workers].append((cost.cpu_seconds + cost.worker_cpu_seconds) / count * 1e3)
+    for workers, values in rates.items():
+        figures[f"blocks_per_second_{workers}"] = median(values)
+        figures[f"cpu_ms_per_block_{workers}"] = median(cpu[workers])
+    few, many = request["fleets"]
+    pairs = zip(rates[few], rates[many], strict=True)
+    figures["share_lost"] = median(1 - slow / fast for fast, slow in pairs)
+    return figures
 
 
 def drain(pipeline: Work, names: list[str], limit: int) -> int:
@@ -274,6 +303,7 @@ def huge(request: Request) -> Figures:
 
 CASES = {
     "workers": workers,
+    "fleets": fleets,
     "scheduler": scheduler,
     "chain": chain,
     "import": import_time,
