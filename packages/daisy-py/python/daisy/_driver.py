@@ -219,7 +219,8 @@ class Driver:
     def _end_left_behind(self) -> None:
         """End the jobs of drivers that ran here and were killed."""
         for folder, handles in self._folder.left_behind():
-            for launcher in dict.fromkeys(self._launchers):
+            # Of several launchers of one engine any can do it.
+            for launcher in {one.name: one for one in self._launchers}.values():
                 theirs = [handle for handle in handles if handle.launcher == launcher.name]
                 if theirs:
                     logging.logger.warning(

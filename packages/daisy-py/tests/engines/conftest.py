@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from daisy import logging as daisy_logging
+from daisy.launchers import GridEngine, Lsf, Pbs, Slurm
 from fake_engine import jobs as fake_engine_jobs
 from fake_engine import make as fake_engine_commands
 from grid_engine_cluster import GridEngineCluster
@@ -72,6 +73,7 @@ def grid_engine(
     for name, value in grid_engine_of_session.env.items():
         monkeypatch.setenv(name, value)
     yield grid_engine_of_session
+    wait_until(lambda: not grid_engine_of_session.workers(), 30, "no worker lives")
     wait_until(lambda: not grid_engine_of_session.jobs(), 30, "no job is left in the queue")
 
 
@@ -84,6 +86,14 @@ def fake_engine(
     monkeypatch.setenv("PATH", str(fake_engine_commands(folder)), prepend=os.pathsep)
     yield folder
     wait_until(lambda: not fake_engine_jobs(folder / "state"), 30, "no job is left")
+
+
+@pytest.fixture(params=[Slurm, GridEngine, Lsf, Pbs])
+def batch(request: pytest.FixtureRequest) -> Any:
+    """The class of a launcher of jobs whose engine is there; nothing is left on it after the test."""
+    fixtures = {Slurm: "idle_slurm", GridEngine: "grid_engine"}
+    request.getfixturevalue(fixtures.get(request.param, "fake_engine"))
+    return request.param
 
 
 @pytest.fixture(scope="session")

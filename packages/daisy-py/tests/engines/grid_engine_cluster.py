@@ -209,6 +209,14 @@ class GridEngineCluster:
             if not wait_until(lambda: not is_alive(pid), 20, "it ends", strict=False):
                 kill(pid)
 
+    def workers(self) -> list[int]:
+        """Processes on its host that are workers of daisy, whatever it knows of them."""
+        root = f"SGE_ROOT={self.folder}"
+        found: list[int] = processes(
+            lambda title, env: root in env and any(one.startswith("DAISY_CONTEXT=") for one in env)
+        )
+        return found
+
     def jobs(self) -> list[str]:
         """Elements that wait or run."""
         return self.ask("qstat", "-u", "root", "-g", "d").splitlines()[2:]

@@ -14,7 +14,7 @@ from typing import Any
 import daisy
 import fake_engine as fake
 import pytest
-from daisy.launchers import GridEngine, Lsf, Pbs, Slurm
+from daisy.launchers import Lsf, Pbs, Slurm
 from engine_runs import once_started, run
 from slurm_cluster import SlurmCluster, wait_until
 from strangers import Job
@@ -83,23 +83,13 @@ def test_a_driver_that_is_started_again_ends_what_it_left(
     assert not list(logs.glob(".daisy-run-*"))
 
 
-@pytest.fixture(params=[Slurm, GridEngine, Lsf, Pbs])
-def launcher(request: pytest.FixtureRequest) -> Any:
-    """The class of a launcher whose engine is there."""
-    fixtures = {Slurm: "idle_slurm", GridEngine: "grid_engine"}
-    request.getfixturevalue(fixtures.get(request.param, "fake_engine"))
-    return request.param
-
-
-def test_a_driver_cancels_what_a_killed_one_left_and_nothing_else(
-    logs: Path, launcher: Any
-) -> None:
+def test_a_driver_cancels_what_a_killed_one_left_and_nothing_else(logs: Path, batch: Any) -> None:
     """Of two ids that were noted, one has been given to someone else since."""
     folder = logs / ".daisy-run-abcd1234"
     folder.mkdir(parents=True)
-    left, other = Job(launcher, "daisy-t-abcd1234"), Job(launcher, "daisy-t-wxyz9876")
+    left, other = Job(batch, "daisy-t-abcd1234"), Job(batch, "daisy-t-wxyz9876")
     (folder / "owner").touch()
-    name = launcher().name
+    name = batch().name
     (folder / "jobs.jsonl").write_text(
         "".join(
             json.dumps({"launcher": name, "worker": "1", "job": job.element}) + "\n"
@@ -108,7 +98,7 @@ def test_a_driver_cancels_what_a_killed_one_left_and_nothing_else(
     )
     try:
         assert left.lives()
-        assert run(2, lambda block: None, launcher(), max_workers=1)
+        assert run(2, lambda block: None, batch(), max_workers=1)
         assert not folder.exists()
         wait_until(lambda: not left.lives(), 20, "what was left is cancelled")
         assert other.lives()

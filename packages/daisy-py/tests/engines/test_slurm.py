@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from pathlib import Path
@@ -54,20 +53,6 @@ def test_resources_reach_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (tmp_path / "seen").read_text() == "2 300 0 2"
 
 
-def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-
-    def process(block: daisy.Block) -> None:
-        if block.block_id[1] == 2 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    result = run(6, process)
-    assert result
-    assert result.states["t"].worker_failure_count == 1
-    assert len(result.jobs) == 2
-
-
 def test_a_cancelled_worker_leaves_in_order(tmp_path: Path, slurm: SlurmCluster) -> None:
     """Someone's scancel costs no attempt: the block is finished or given back, and the job replaced."""
     started, seen = tmp_path / "started", tmp_path / "seen"
@@ -107,18 +92,6 @@ def test_what_can_never_start_is_told(tmp_path: Path) -> None:
     result = run(3, touch(tmp_path), Slurm(extra=["-N2", "-c9"]))
     assert not result
     assert "PartitionConfig" in (result.states["t"].abandon_reason or "")
-
-
-def test_what_slurm_refuses_is_told(tmp_path: Path) -> None:
-    result = run(3, touch(tmp_path), Slurm(partition="nowhere"))
-    assert not result
-    assert "invalid partition" in (result.states["t"].abandon_reason or "")
-
-
-def test_a_wrong_python_is_told(tmp_path: Path) -> None:
-    result = run(3, touch(tmp_path), Slurm(python="/no/such/python"))
-    assert not result
-    assert "/no/such/python" in (result.states["t"].abandon_reason or "")
 
 
 def test_a_queue_that_is_too_long_is_told(tmp_path: Path, slurm: SlurmCluster) -> None:

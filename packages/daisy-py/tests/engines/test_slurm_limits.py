@@ -21,14 +21,6 @@ def pause(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-def test_a_run_longer_than_its_jobs_goes_on() -> None:
-    """Jobs of a minute of which 57 s are notice: each worker leaves in time, and the run goes on."""
-    result = run(20, lambda block: pause(0.3), Slurm(time=60, notice=57), max_retries=0)
-    assert result, result.errors
-    assert result.states["t"].worker_failure_count == 0
-    assert len(result.jobs) >= 2
-
-
 @pytest.mark.soak
 def test_a_run_longer_than_its_jobs_goes_on_by_the_clock_of_slurm() -> None:
     """Slurm's own signal, up to a minute early, and its time limit."""
@@ -45,24 +37,6 @@ def test_notice_before_a_worker_listens_costs_nothing(tmp_path: Path) -> None:
     assert result, result.states["t"].abandon_reason
     assert result.states["t"].worker_failure_count == 0
     assert len(result.jobs) == 7
-
-
-def test_what_waits_may_be_cancelled_by_someone(tmp_path: Path, slurm: SlurmCluster) -> None:
-    """Eight workers for four places: those that wait are taken away, and the others do the work."""
-    go_on = tmp_path / "go-on"
-
-    def process(block: daisy.Block) -> None:
-        (tmp_path / f"started-{block.block_id[1]}").touch()
-        wait_until(go_on.exists, 60, "those that wait are cancelled")
-
-    def cancel() -> None:
-        slurm.ask("scancel", "--user=root", "--state=PENDING")
-        go_on.touch()
-
-    thread = once_started(tmp_path / "started-0", cancel)
-    result = run(8, process, max_workers=8, max_retries=0)
-    thread.join()
-    assert result, result.states["t"].abandon_reason
 
 
 def test_preemption_costs_no_attempt(tmp_path: Path, slurm: SlurmCluster) -> None:

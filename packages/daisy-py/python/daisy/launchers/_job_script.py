@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,48 +13,40 @@ from daisy.launchers._protocol import WorkerSpec
 
 
 class JobFiles:
-    """Files in the folder of a run, which only this user can read, for the workers of its jobs."""
+    """Files in the folder of a run, which only this user can read, for the workers of its jobs.
+
+    Several launchers of a run share that folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._payloads: dict[str, Path] = {}
-        self._batches = 0
-        self._secrets = 0
 
     def payload(self, spec: WorkerSpec) -> Path:
         """The file that workers of the task read as their input."""
-        path = self._payloads.get(spec.task_id)
-        if path is None:
-            path = self._folder / f"payload-{len(self._payloads)}"
-            _write(path, spec.payload)
-            self._payloads[spec.task_id] = path
-        return path
+        if spec.task_id not in self._payloads:
+            self._payloads[spec.task_id] = self._write("payload", spec.payload)
+        return self._payloads[spec.task_id]
 
     def secrets(self, spec: WorkerSpec) -> Path | None:
         """A file that sets the secret variables, for engines that show the environment of a job to others."""
         if not spec.secret_env:
             return None
-        self._secrets += 1
-        path = self._folder / f"secrets-{self._secrets}"
         lines = (f"export {name}={shlex.quote(text)}\n" for name, text in spec.secret_env.items())
-        _write(path, "".join(lines).encode())
-        return path
+        return self._write("secrets", "".join(lines).encode())
 
     def batch(self, spec: WorkerSpec, contexts: Sequence[str]) -> Path:
         """A file with a line for each worker: its id and its context."""
-        self._batches += 1
-        path = self._folder / f"batch-{self._batches}"
         lines = (
             f"{worker} {context}\n" for worker, context in zip(spec.workers, contexts, strict=True)
         )
-        _write(path, "".join(lines).encode())
-        return path
+        return self._write("batch", "".join(lines).encode())
 
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
+    def _write(self, what: str, content: bytes) -> Path:
+        descriptor, name = tempfile.mkstemp(prefix=f"{what}-", dir=self._folder)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        return Path(name)
 
 
 def script(

@@ -194,6 +194,8 @@ class Slurm(BatchLauncher):
         extra: Sequence[str] = (),
         **options: Any,
     ) -> None:
+        if "queue" in options:
+            raise TypeError("argument 'queue': Slurm calls it a partition; say partition=")
         named = [
             f"--{name}={value}"
             for name, value in (("qos", qos), ("constraint", constraint))
