@@ -130,14 +130,22 @@ def backend(session: nox.Session) -> None:
     session.run("pytest", *(session.posargs or folders))
 
 
+SCHEMAS = {
+    "github-workflows": ".github/workflows/*.yml",
+    "github-issue-config": ".github/ISSUE_TEMPLATE/config.yml",
+    "github-issue-forms": ".github/ISSUE_TEMPLATE/[!c]*.yml",
+    "dependabot": ".github/dependabot.yml",
+    "citation-file-format": "CITATION.cff",
+}
+
+
 @nox.session
 def workflows(session: nox.Session) -> None:
     """Check the GitHub workflows: schema, security, every name in them, and run their steps."""
     session.install(*group("workflows"), "nox", "pip")
-    files = sorted(
-        str(path.relative_to(ROOT)) for path in (ROOT / ".github/workflows").glob("*.yml")
-    )
-    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    for schema, pattern in SCHEMAS.items():
+        files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern))
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
     session.run("zizmor", "--offline", "--no-progress", ".github")
     session.run("pytest", "tests/test_contract.py", *session.posargs)
     session.run("python", "-m", "contract.steps", env={"PYTHONPATH": str(ROOT / "tests")})
