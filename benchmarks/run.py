@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import trials
 from cases import CASES, Case
 from readme import ROWS, markdown
 from report import table
@@ -100,6 +101,7 @@ def parse() -> argparse.Namespace:
         metavar="FILE",
         help="measure what README shows, and print it as Markdown; with FILE print that of an earlier --out",
     )
+    add("--trials", action="store_true", help="try what becomes of runs in trouble, and print that")
     options = parser.parse_args()
     unknown = sorted(set(options.cases) - set(CASES))
     if unknown:
@@ -113,6 +115,9 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Measure, print the table; 1 if daisy-py could not do a case."""
     options = parse()
+    if options.trials:
+        print(trials.markdown(options.environments))
+        return 0
     if options.table not in (None, README_FIGURES):
         records = [json.loads(line) for line in options.table.read_text().splitlines()]
     else:

@@ -128,7 +128,3 @@ def markdown(environments: Path) -> str:
         cells = [attempt(trial, package, environments) for package in TITLES]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(markdown(HERE / ".environments"))

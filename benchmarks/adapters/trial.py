@@ -16,10 +16,10 @@ BAD = 7
 
 
 def visit(folder: Path, step: str, index: int) -> None:
-    """Work on block ``index`` of ``step`` for 20 ms."""
+    """Work on block ``index`` of ``step`` for 20 ms, or so long that workers of a second step have started."""
     trial = (folder / "trial").read_text()
     note(folder, f"began {step} {index}")
-    time.sleep(0.02)
+    time.sleep(0.2 if trial == "two steps" else 0.02)
     if index == BAD and trial == "always raises":
         raise ValueError("this block is hard")
     if index == BAD and trial == "raises once" and is_first(folder):
