@@ -38,6 +38,7 @@ from sessions.environments import (
     install_editable,
     run_as_root,
 )
+from sessions.llvm import install_cargo_llvm_cov, llvm_tools
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -268,11 +269,8 @@ def coverage(session: nox.Session) -> None:
     session.run("coverage", "run", "-m", "pytest", *tests)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report", "--fail-under=90")
-    if shutil.which("cargo-llvm-cov") is None:
-        cargo(session, "install", "--quiet", "--locked", "cargo-llvm-cov")
-    if shutil.which("rustup"):
-        session.run("rustup", "component", "add", "llvm-tools", external=True)
-    cargo(session, "llvm-cov", "--package", "daisy-core", "--summary-only")
+    install_cargo_llvm_cov(session)
+    cargo(session, "llvm-cov", "--package", "daisy-core", "--summary-only", **llvm_tools(session))
 
 
 @nox.session
