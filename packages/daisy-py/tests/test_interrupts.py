@@ -220,3 +220,26 @@ def test_threads_end_where_every_line_is_traced(tmp_path: Path) -> None:
             )
         """,
     )
+
+
+def test_ctrl_c_ends_threads_that_wait_where_every_line_is_traced(tmp_path: Path) -> None:
+    script = write_script(
+        tmp_path,
+        """
+        import os, signal, sys, threading, time
+
+        def trace(*_):
+            return trace
+
+        def process(block):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(600)
+
+        sys.settrace(trace)
+        threading.settrace(trace)
+        daisy.run_blockwise(task(process), worker_processes=False, progress=False)
+        """,
+    )
+    process = start([str(script)], tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT, (process.returncode, out, err)

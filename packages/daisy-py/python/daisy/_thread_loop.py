@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -53,23 +54,38 @@ def process_blocks(
     return count
 
 
+_SET_ASYNC_EXCEPTION = ctypes.pythonapi.PyThreadState_SetAsyncExc
+# Looks for what was sent to a thread come more often than that.
+_TURNS = 100
+
+
+class _Answered(SystemExit):
+    """Sent by a thread to itself."""
+
+
 def stop(thread: threading.Thread) -> None:
     """Have a thread leave its block as soon as it is in Python code."""
-    if thread.ident is not None and thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped)
-        )
+    own = ctypes.c_ulong(threading.get_ident())
+    if thread.ident is None or not thread.is_alive():
+        return
+    try:
+        _SET_ASYNC_EXCEPTION(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
+        if sys.version_info < (3, 12) and sys.gettrace() is not None:
+            # One that waits in foreign code does not answer, and until one thread does, no function begins in
+            # any thread that is traced, in a debugger or under coverage. Here one answers; the other is told
+            # again when it is back. No function of Python may be called before that.
+            _SET_ASYNC_EXCEPTION(own, ctypes.py_object(_Answered))
+            for _ in range(_TURNS):
+                pass
+    except _Answered:
+        pass
 
 
 def unstop() -> None:
     """Have what would stop this thread, and has not reached it, strike now, where it does no harm.
 
-    It cannot be taken back: to clear it leaves CPython before 3.13 with a signal that nothing answers, and then every
-    traced line waits for ever, in a debugger and under coverage.
+    It cannot be taken back: that leaves CPython before 3.13 with a signal that nothing answers.
     """
     with contextlib.suppress(Stopped):
         for _ in range(_TURNS):
-            pass  # each turn looks for what was sent to the thread
-
-
-_TURNS = 100
+            pass
