@@ -195,10 +195,11 @@ START = [
             "rounds": 3,
         },
         "share_lost",
-        quick={"blocks": 500, "rounds": 1},
+        packages=(OURS, PEER, POOL),
+        quick={"blocks": 600, "rounds": 2},
         smaller={PEER.name: {"rounds": 1}},
         limit=0.3,
-        note="a Gaussian of 10 ms for each block: the share of the rate of 2 workers that 64 lose, in turns",
+        note="Gaussians of 10 ms: the share of the rate of 2 workers that 64 lose, in turns; in Pool each worker imports for itself",
     ),
     Case(
         "wait-w8",

@@ -23,6 +23,7 @@ IMPORT_SECONDS = time.perf_counter() - BEFORE_IMPORT
 import numpy  # noqa: E402
 import numpy.typing as npt  # noqa: E402
 
+from adapters.fleets import compare, smooth  # noqa: E402
 from adapters.measure import Figures, Request, require, serve, spent  # noqa: E402
 
 BlockFunction = Callable[[daisy.Block], None]
@@ -49,11 +50,9 @@ def wait(_block: daisy.Block) -> None:
     time.sleep(0.1)
 
 
-def smooth(_block: daisy.Block) -> None:
-    """Smooth a volume as people do, which takes about 10 ms; what that needs is imported where it is used."""
-    from scipy.ndimage import gaussian_filter  # noqa: PLC0415 - as people do it, and others have no scipy
-
-    gaussian_filter(numpy.ones((80, 80, 80), numpy.float32), 1)
+def gaussian(_block: daisy.Block) -> None:
+    """Smooth a volume."""
+    smooth()
 
 
 def make_task(
@@ -113,25 +112,13 @@ def workers(request: Request) -> Figures:
 
 
 def fleets(request: Request) -> Figures:
-    """The same work with few workers and with many, in turns: what is lost by having far more of them than cores."""
-    figures: Figures = {}
-    rates: dict[int, list[float]] = {workers: [] for workers in request["fleets"]}
-    cpu: dict[int, list[float]] = {workers: [] for workers in request["fleets"]}
-    for _ in range(request["rounds"]):
-        for workers in rates:
-            asked = {**request, "workers": workers}
-            task, count = make_task(asked, function=smooth), block_count(asked)
-            with spent() as cost:
-                run(task, count)
-            rates[workers].append(count / cost.seconds)
-            cpu[workers].append((cost.cpu_seconds + cost.worker_cpu_seconds) / count * 1e3)
-    for workers, values in rates.items():
-        figures[f"blocks_per_second_{workers}"] = median(values)
-        figures[f"cpu_ms_per_block_{workers}"] = median(cpu[workers])
-    few, many = request["fleets"]
-    pairs = zip(rates[few], rates[many], strict=True)
-    figures["share_lost"] = median(1 - slow / fast for fast, slow in pairs)
-    return figures
+    """The same work with few workers and with many."""
+
+    def do(workers: int) -> None:
+        task = make_task({**request, "workers": workers}, function=gaussian)
+        run(task, block_count(request))
+
+    return compare(request, do)
 
 
 def drain(pipeline: Work, names: list[str], limit: int) -> int:

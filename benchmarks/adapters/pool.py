@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 
+from adapters.fleets import compare, smooth
 from adapters.measure import Figures, Request, require, serve, spent
 
 CHUNK_SIZE = 64
@@ -12,6 +13,23 @@ CHUNK_SIZE = 64
 def no_op(block: int) -> int:
     """Do nothing."""
     return block
+
+
+def gaussian(_block: int) -> None:
+    """Smooth a volume."""
+    smooth()
+
+
+def fleets(request: Request) -> Figures:
+    """The same work with few workers and with many, one item at a time."""
+
+    def do(workers: int) -> None:
+        with multiprocessing.get_context("fork").Pool(workers) as pool:
+            pool.map(gaussian, range(request["blocks"]), chunksize=1)
+            pool.close()
+            pool.join()
+
+    return compare(request, do)
 
 
 def workers(request: Request) -> Figures:
@@ -29,4 +47,4 @@ def workers(request: Request) -> Figures:
 
 
 if __name__ == "__main__":
-    serve({"workers": workers})
+    serve({"workers": workers, "fleets": fleets})
