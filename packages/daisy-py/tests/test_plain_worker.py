@@ -45,3 +45,60 @@ def test_a_worker_without_daisy_processes_every_block(
     assert re.fullmatch(rf"{len(seen)} blocks processed", last)
     assert sorted(blocks) == sorted(seen)
     assert len(seen) > 10
+
+
+LIAR = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from plain_worker import GRANTS, READY, REPORTS, REPORT_REFUSED, Place
+
+connection, welcome = Place.from_context(os.environ["DAISY_CONTEXT"]).join()
+connection.send(READY, 1)
+message = connection.receive()
+while message[0] != GRANTS:
+    message = connection.receive()
+(index, attempt), = message[2]
+wrong = [[index + 1, 1], [2**64 - 1, 1], [index, attempt + 1]]
+right = [index, attempt]
+# Of blocks that it does not hold, of another attempt, and, behind the one that is right, of the same block again.
+connection.send(REPORTS, [[*grant, 1000] for grant in (*wrong, right, right)])
+refused = []
+while len(refused) < 4:
+    message = connection.receive()
+    if message[0] == REPORT_REFUSED:
+        refused.append(message[2])
+print(*refused)
+connection.leave()
+"""
+
+
+def test_reports_that_are_wrong_are_logged_counted_and_change_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The driver goes on with the next worker."""
+    liar = tmp_path / "liar.py"
+    liar.write_text(LIAR)
+
+    def worker() -> None:
+        if (tmp_path / "said").exists():
+            subprocess.run([sys.executable, str(WORKER)], check=True, stdout=subprocess.DEVNULL)
+            return
+        with (tmp_path / "said").open("w") as said:
+            command = [sys.executable, str(liar), str(WORKER.parent)]
+            subprocess.run(command, check=True, stdout=said)
+
+    roi = daisy.Roi((0,), (10,))
+    task = daisy.Task("t", daisy.Roi((0,), (50,)), roi, roi, worker, max_workers=1, max_retries=0)
+    result = daisy.run_blockwise(task, progress=False, summary=False)
+    assert isinstance(result, daisy.RunResult)
+    assert result, result.errors
+    state = result.states["t"]
+    assert (tmp_path / "said").read_text().split() == [
+        "not_held",
+        "not_held",
+        "old_attempt",
+        "not_held",
+    ]
+    assert (state.completed_count, state.blocks_processed, state.refused_report_count) == (5, 5, 4)
+    assert (state.failed_attempt_count, state.worker_failure_count) == (0, 0)
+    assert len([text for text in caplog.messages if "was refused" in text]) == 4
