@@ -16,10 +16,10 @@ use rig::peer::{Peer, success};
 use rig::wire::{Way, Wire};
 use rig::{Rig, Work, chain, task, workers};
 
-/// One worker for these blocks, in a run that takes more than half a second of silence for the end of a connection.
+/// One worker for these blocks, in a run that takes more than a second and a half of silence for the end of a connection.
 fn impatient(blocks: i64, grace: Duration) -> RunConfig {
     let mut config = chain(vec![task("a", blocks, 0, workers(1))]);
-    config.heartbeat = Duration::from_millis(100);
+    config.heartbeat = Duration::from_millis(250);
     config.settings.reconnect_grace = grace;
     config
 }
@@ -84,7 +84,7 @@ fn a_worker_behind_a_dead_connection_comes_back_with_its_block() {
 #[test]
 fn of_what_a_silent_worker_held_only_the_block_that_it_was_working_on_is_charged() {
     let (again, work) = noting_attempts();
-    let (rig, wire, mut peer, worker) = with_a_peer(impatient(200, Duration::from_millis(200)), work, true);
+    let (rig, wire, mut peer, worker) = with_a_peer(impatient(200, Duration::from_secs(1)), work, true);
     // Blocks that take no time come in heaps.
     let mut reported = 0;
     let held = loop {
@@ -107,7 +107,7 @@ fn of_what_a_silent_worker_held_only_the_block_that_it_was_working_on_is_charged
 #[test]
 fn a_silent_worker_that_held_nothing_costs_no_attempt() {
     let (again, work) = noting_attempts();
-    let (rig, wire, peer, worker) = with_a_peer(impatient(5, Duration::from_millis(200)), work, false);
+    let (rig, wire, peer, worker) = with_a_peer(impatient(5, Duration::from_secs(1)), work, false);
     wire.go_dead_for_good();
     let end = go_on_with_another(rig, worker);
     let counters = end.outcome.tasks[0].state.counters();
@@ -127,7 +127,7 @@ fn flood(peer: &mut Peer) {
 #[test]
 fn a_worker_that_reads_nothing_and_falls_silent_is_given_up() {
     let (_, work) = noting_attempts();
-    let mut rig = Rig::start(impatient(200, Duration::from_millis(200)), work);
+    let mut rig = Rig::start(impatient(200, Duration::from_secs(1)), work);
     rig.launch = Some(Box::new(|_, _| {}));
     rig.serve_until(|rig| rig.launched.len() == 1);
     let worker = rig.launched[0].1;

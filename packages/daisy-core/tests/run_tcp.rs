@@ -134,7 +134,7 @@ fn workers_that_are_ended_from_outside_before_they_connect_are_replaced() {
 #[test]
 fn a_late_block_is_taken_back_and_its_worker_ended() {
     let options = TaskOptions {
-        retry: RetryPolicy { timeout: Some(Duration::from_millis(200)), ..RetryPolicy::default() },
+        retry: RetryPolicy { timeout: Some(Duration::from_secs(2)), ..RetryPolicy::default() },
         ..workers(2)
     };
     let gate = Arc::new(std::sync::Barrier::new(2));

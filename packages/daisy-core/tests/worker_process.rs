@@ -111,8 +111,8 @@ fn a_worker_outlives_its_driver_by_seconds_only() {
 #[test]
 fn a_worker_whose_connection_is_dead_ends_itself_and_its_block_is_given_on() {
     let mut config = chain(vec![task("a", 1, 0, workers(1))]);
-    config.heartbeat = Duration::from_millis(100);
-    config.settings.reconnect_grace = Duration::from_millis(500);
+    config.heartbeat = Duration::from_millis(250);
+    config.settings.reconnect_grace = Duration::from_secs(1);
     let mut rig = Rig::start(config, nothing());
     rig.launch = Some(Box::new(|_, _| {}));
     rig.serve_until(|rig| rig.launched.len() == 1);

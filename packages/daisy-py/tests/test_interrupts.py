@@ -168,7 +168,7 @@ def test_a_thread_that_is_busy_is_stopped_by_the_timeout(tmp_path: Path) -> None
         while block.block_id[1] == 2 and tried.count(2) == 1:
             pass
 
-    result = run(blocks(4, process, timeout=1.0, max_workers=2), worker_processes=False)
+    result = run(blocks(4, process, timeout=3.0, max_workers=2), worker_processes=False)
     assert result, result.errors
     assert result.states["t"].timeout_reclaim_count == 1
     limit = time.monotonic() + 20

@@ -217,9 +217,9 @@ def test_a_run_from_asyncio() -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that takes silence of about a second for the end of a connection, and does not wait for it."""
-    monkeypatch.setenv("DAISY_HEARTBEAT", "0.2")
-    monkeypatch.setenv("DAISY_RECONNECT_GRACE", "0.5")
+    """A run that takes silence of about two seconds for the end of a connection, and does not wait for it."""
+    monkeypatch.setenv("DAISY_HEARTBEAT", "0.3")
+    monkeypatch.setenv("DAISY_RECONNECT_GRACE", "1")
 
 
 @pytest.mark.usefixtures("impatient")

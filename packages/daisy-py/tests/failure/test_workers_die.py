@@ -111,7 +111,7 @@ def test_a_hang_in_c_that_holds_the_gil_is_ended_by_the_timeout(tmp_path: Path) 
             # PyDLL keeps the GIL for the whole call.
             ctypes.PyDLL(None).sleep(600)
 
-    result = run(blocks(6, process, timeout=1.0))
+    result = run(blocks(6, process, timeout=3.0))
     state = result.states["t"]
     assert result, result.errors
     assert state.timeout_reclaim_count == 1
@@ -126,7 +126,7 @@ def test_a_block_that_always_hangs_fails_alone() -> None:
         if block.block_id[1] == 1:
             ctypes.PyDLL(None).sleep(600)
 
-    result = run(blocks(6, process, timeout=0.5, max_retries=1))
+    result = run(blocks(6, process, timeout=2.0, max_retries=1))
     state = result.states["t"]
     assert (state.completed_count, state.failed_count) == (5, 1)
     assert state.timeout_reclaim_count == 2
