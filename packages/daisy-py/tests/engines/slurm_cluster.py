@@ -41,7 +41,10 @@ SlurmctldParameters=preempt_send_user_signal
 ProctrackType=proctrack/linuxproc
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
-DefMemPerCPU=64
+DefMemPerCPU=1000
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
@@ -56,7 +59,7 @@ GresTypes=gpu
 
 
 class SlurmCluster:
-    """Two nodes of two processors, 2 GiB and one pretended GPU; partitions `main` and, preempted by it, `low`.
+    """Two nodes of two processors, 8 GiB and one pretended GPU; partitions `main` and, preempted by it, `low`.
 
     Args:
         folder: Everything it owns is in there; it touches neither /etc/slurm nor /run/munge.
@@ -224,7 +227,7 @@ class SlurmCluster:
             lines.insert(
                 node,
                 f"NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port + node} CPUs=2 "
-                "RealMemory=2048 Gres=gpu:1 State=UNKNOWN",
+                "RealMemory=8192 Gres=gpu:1 State=UNKNOWN",
             )
         # A GPU must be a device: a copy of /dev/null is one.
         os.mknod(self.folder / "gpu0", 0o666 | stat.S_IFCHR, os.makedev(1, 3))

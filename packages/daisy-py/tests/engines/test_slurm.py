@@ -99,3 +99,20 @@ def test_a_queue_that_is_too_long_is_told(tmp_path: Path, slurm: SlurmCluster) -
     result = run(2, touch(tmp_path), Slurm(max_queue=1, extra=["--begin=now+1hour"]))
     assert not result
     assert "BeginTime" in (result.states["t"].abandon_reason or "")
+
+
+def test_memory_grows_after_a_death_of_too_little(tmp_path: Path) -> None:
+    """Slurm kills what takes more than it asked for, and says so in the job's log alone."""
+
+    def process(block: daisy.Block) -> None:
+        with (tmp_path / "asked").open("a") as file:
+            file.write(os.environ["SLURM_MEM_PER_NODE"] + "\n")
+        hoard = bytearray(300 * 1024**2)
+        hoard[::4096] = b"x" * len(hoard[::4096])
+        if os.environ["SLURM_MEM_PER_NODE"] == "200":
+            wait_until(lambda: False, 60, "it is killed")
+
+    launcher = Slurm(mem="200M", memory_growth=2, memory_limit="1G")
+    result = run(1, process, launcher, max_retries=1)
+    assert result, result.errors
+    assert (tmp_path / "asked").read_text().split() == ["200", "400"]

@@ -72,7 +72,7 @@ def process(block):
     with open(folder + "/seen", "a") as file:
         file.write(" ".join(os.environ.get(name, "-") for name in names) + "\\n")
 roi = daisy.Roi((0,), (10,))
-task = daisy.Task("t", daisy.Roi((0,), (40,)), roi, roi, process, launcher=Slurm(cpus=1, mem="90M"))
+task = daisy.Task("t", daisy.Roi((0,), (40,)), roi, roi, process, launcher=Slurm(cpus=1, mem="300M"))
 if __name__ == "__main__":
     daisy.logging.set_log_basedir(folder + "/logs")
     result = daisy.run_blockwise(task, progress=False, host="127.0.0.1")
@@ -93,5 +93,5 @@ def test_a_driver_inside_a_job_hands_its_limits_to_nobody(
     assert len(lines) == 4
     for their_job, cpus, memory, name in lines:
         assert their_job != job
-        assert (cpus, memory) == ("1", "90")
+        assert (cpus, memory) == ("1", "300")
         assert name.startswith("daisy-t-")

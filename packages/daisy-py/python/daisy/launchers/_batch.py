@@ -14,11 +14,11 @@ from daisy._errors import LauncherError, LauncherUnavailable
 from daisy._settings import THREAD_VARIABLES
 from daisy.launchers._amounts import Memory, Time, megabytes, seconds
 from daisy.launchers._cancels import Cancels
-from daisy.launchers._dialect import Dialect, Wish
+from daisy.launchers._dialect import Dialect, Seen, Wish
 from daisy.launchers._elements import Element
 from daisy.launchers._engine import Engine
 from daisy.launchers._job_script import JobFiles, script
-from daisy.launchers._memory import Memories
+from daisy.launchers._memory import Memories, tells_of_hunger
 from daisy.launchers._process import tail_of
 from daisy.launchers._protocol import Caps, Handle, RunContext, State, Status, WorkerSpec
 from daisy.launchers._run_folder import tag_of
@@ -237,9 +237,18 @@ class BatchLauncher:
             else:
                 about = seen.get((element.job, element.index))
                 statuses[handle] = element.judge(about, self._dialect, self._engine.end_of)
-                if element.final is not None and about is not None and about.out_of_memory:
+                if self._was_hungry(element, about):
                     self._memories.grow(element.task_id, element.mem_mb)
         return statuses
+
+    def _was_hungry(self, element: Element, about: Seen | None) -> bool:
+        """Whether the worker has ended for lack of memory."""
+        if about is not None and about.out_of_memory:
+            return element.final is not None
+        if element.final is None or element.final.state is not State.FAILED:
+            return False
+        log_dir = element.log_dir
+        return log_dir is not None and tells_of_hunger(tail_of(log_dir / self._log_of(element), 20))
 
     def cancel(self, handles: Sequence[Handle], grace_s: float) -> None:
         """Cancel the jobs, all with one call; those that ended are no error.

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from daisy.logging import logger
+
+# What engines write about a job that they killed, where its state does not say why.
+_HUNGER = re.compile(r"(?i)exceeded (job |step )?memory limit|oom[ _-]?kill|job killed: \w*mem ")
+
+
+def tells_of_hunger(log: str) -> bool:
+    """Whether an engine's log says that it killed the job for lack of memory.
+
+    >>> tells_of_hunger("slurmstepd: error: Exceeded job memory limit")
+    True
+    """
+    return _HUNGER.search(log) is not None
 
 
 class Memories:
