@@ -109,6 +109,28 @@ def test_stop_with_work_left_leaves_nothing(tmp_path: Path, batch: Any) -> None:
     assert not result.jobs_left
 
 
+@pytest.mark.filterwarnings("ignore:check_function")
+def test_an_exception_in_the_driver_leaves_no_job(tmp_path: Path, batch: Any) -> None:
+    """It comes out of the run, whose other workers are at work or wait."""
+
+    def check(block: daisy.Block) -> bool:
+        if block.block_id[1] == 6:
+            wait_until((tmp_path / "started").exists, 60, "one is at work")
+            raise ZeroDivisionError("the check of the driver fails")
+        return False
+
+    def process(block: daisy.Block) -> None:
+        (tmp_path / "started").touch()
+        wait_until(lambda: False, 120, "it is killed")
+
+    with pytest.raises(ZeroDivisionError) as error:
+        run(8, process, batch(), max_workers=8, check_function=check)
+    result = error.value.daisy_result  # type: ignore[attr-defined]
+    assert result.cancelled
+    assert result.jobs
+    assert not result.jobs_left
+
+
 def test_what_is_refused_is_told(batch: Any) -> None:
     result = run(
         3, lambda block: None, batch(**{"partition" if batch is Slurm else "queue": "nowhere"})

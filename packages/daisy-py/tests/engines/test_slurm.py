@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import daisy
 import pytest
@@ -41,16 +43,35 @@ def test_job_ids_are_known(tmp_path: Path, logs: Path) -> None:
     assert all(f'"{job}"' in noted for job in jobs)
 
 
-def test_resources_reach_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_task", [False, True])
+def test_resources_reach_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_task: bool
+) -> None:
+    """From the launcher, or from what the task requires, which comes first."""
     for name in THREAD_VARIABLES:
         monkeypatch.delenv(name, raising=False)  # Dask and Ray set some in their drivers
 
     def process(block: daisy.Block) -> None:
         names = ("SLURM_CPUS_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_JOB_GPUS", "OMP_NUM_THREADS")
-        (tmp_path / "seen").write_text(" ".join(os.environ.get(name, "-") for name in names))
+        limit = subprocess.run(
+            ["squeue", "--noheader", f"--jobs={os.environ['SLURM_JOB_ID']}", "--format=%l"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        seen = [*(os.environ.get(name, "-") for name in names), limit.strip()]
+        (tmp_path / "seen").write_text(" ".join(seen))
 
-    assert run(1, process, Slurm(mem="300M", cpus=2, gpus=1, time="0:30:00"))
-    assert (tmp_path / "seen").read_text() == "2 300 0 2"
+    wanted = {"cpu": 2, "mem_mb": 300, "gpu": 1}
+    if by_task:
+        launcher = Slurm(mem="5G", time="0:30:00")
+        roi = daisy.Roi((0,), (10,))
+        task = daisy.Task("t", roi, roi, roi, process, launcher=launcher, requires=wanted)
+        quiet: Any = {"progress": False, "summary": False, "host": "127.0.0.1"}
+        assert daisy.run_blockwise(task, resources=wanted, **quiet)
+    else:
+        assert run(1, process, Slurm(mem="300M", cpus=2, gpus=1, time="0:30:00"))
+    assert (tmp_path / "seen").read_text() == "2 300 0 2 30:00"
 
 
 def test_a_cancelled_worker_leaves_in_order(tmp_path: Path, slurm: SlurmCluster) -> None:
