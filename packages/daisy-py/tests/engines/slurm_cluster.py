@@ -59,7 +59,7 @@ GresTypes=gpu
 
 
 class SlurmCluster:
-    """Two nodes of two processors, 8 GiB and one pretended GPU; partitions `main` and, preempted by it, `low`.
+    """Two nodes of two processors, 8 GiB, one pretended GPU; partition `main`, and `low`: preempted, of a day at most.
 
     Args:
         folder: Everything it owns is in there; it touches neither /etc/slurm nor /run/munge.
@@ -220,7 +220,7 @@ class SlurmCluster:
         lines = [
             _CONF.format(host=host, port=port, folder=self.folder, kill_wait=KILL_WAIT),
             f"PartitionName=main Nodes={names} Default=YES MaxTime=INFINITE State=UP PriorityTier=10",
-            f"PartitionName=low Nodes={names} MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=5",
+            f"PartitionName=low Nodes={names} MaxTime=1-0 State=UP PriorityTier=1 GraceTime=5",
         ]
         for node in range(1, self.nodes + 1):
             (self.folder / f"spool/n{node}").mkdir()

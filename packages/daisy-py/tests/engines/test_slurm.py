@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +110,28 @@ def test_a_block_that_cannot_end_in_time_is_given_back(tmp_path: Path, slurm: Sl
     assert result.states["t"].failed_attempt_count == 0
 
 
-def test_what_can_never_start_is_told(tmp_path: Path) -> None:
-    result = run(3, touch(tmp_path), Slurm(extra=["-N2", "-c9"]))
+def failed_job(slurm: SlurmCluster) -> str:
+    """The id of a job that has failed."""
+    job: str = slurm.ask("sbatch", "--parsable", "--output=/dev/null", "--wrap", "exit 1")
+    wait_until(lambda: not slurm.waiting_or_running(), 60, "it has failed")
+    return job
+
+
+NEVER: dict[str, Callable[[SlurmCluster], Slurm]] = {
+    "PartitionConfig": lambda slurm: Slurm(extra=["-N2", "-c9"]),
+    "Partition": lambda slurm: Slurm(partition="low", time="3-0:00:00"),
+    "DependencyNeverSatisfied": lambda slurm: Slurm(
+        extra=[f"--dependency=afterok:{failed_job(slurm)}"]
+    ),
+}
+
+
+@pytest.mark.parametrize("why", NEVER)
+def test_what_can_never_start_is_told(tmp_path: Path, slurm: SlurmCluster, why: str) -> None:
+    """Slurm would let it wait for ever."""
+    result = run(3, touch(tmp_path), NEVER[why](slurm))
     assert not result
-    assert "PartitionConfig" in (result.states["t"].abandon_reason or "")
+    assert why in (result.states["t"].abandon_reason or "")
 
 
 def test_a_queue_that_is_too_long_is_told(tmp_path: Path, slurm: SlurmCluster) -> None:
