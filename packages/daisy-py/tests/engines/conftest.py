@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -18,20 +19,25 @@ from hosting_nodes import DaskNodes, RayNodes
 from slurm_cluster import SlurmCluster, wait_until
 
 
-@pytest.fixture(scope="session")
-def slurm_of_session() -> Iterator[SlurmCluster]:
-    """A Slurm that all tests share."""
-    if SlurmCluster.missing():
-        pytest.skip(f"not installed: {', '.join(SlurmCluster.missing())}")
+def started(kind: Any) -> Iterator[Any]:
+    """A cluster in a folder of its own, if its programs are there."""
+    if kind.missing():
+        pytest.skip(f"not installed: {', '.join(kind.missing())}")
     # Not in pytest's folder: that is closed to others, and munge wants its socket where all can reach it.
-    folder = Path(tempfile.mkdtemp(prefix="daisy-slurm-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"daisy-{kind.__name__}-"))
     folder.chmod(0o755)
-    cluster = SlurmCluster(folder)
+    cluster = kind(folder)
     try:
         cluster.start()
         yield cluster
     finally:
         cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def slurm_of_session() -> Iterator[SlurmCluster]:
+    """A Slurm that all tests share."""
+    yield from started(SlurmCluster)
 
 
 @pytest.fixture
@@ -53,16 +59,7 @@ def idle_slurm(slurm: SlurmCluster) -> Iterator[SlurmCluster]:
 @pytest.fixture(scope="session")
 def grid_engine_of_session() -> Iterator[GridEngineCluster]:
     """A Grid Engine that all tests share."""
-    if GridEngineCluster.missing():
-        pytest.skip(f"not installed: {', '.join(GridEngineCluster.missing())}")
-    folder = Path(tempfile.mkdtemp(prefix="daisy-sge-"))
-    folder.chmod(0o755)
-    cluster = GridEngineCluster(folder)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
+    yield from started(GridEngineCluster)
 
 
 @pytest.fixture
@@ -100,11 +97,8 @@ def batch(request: pytest.FixtureRequest) -> Any:
 def dask_of_session() -> Iterator[DaskNodes]:
     """A Dask that all tests share."""
     pytest.importorskip("distributed")
-    nodes = DaskNodes()
-    try:
+    with contextlib.closing(DaskNodes()) as nodes:
         yield nodes
-    finally:
-        nodes.close()
 
 
 @pytest.fixture
@@ -137,11 +131,8 @@ def own_dask_client() -> Iterator[Any]:
 def ray_of_session() -> Iterator[RayNodes]:
     """A Ray that all tests share."""
     pytest.importorskip("ray")
-    nodes = RayNodes()
-    try:
+    with contextlib.closing(RayNodes()) as nodes:
         yield nodes
-    finally:
-        nodes.close()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -109,8 +110,19 @@ class SlurmCluster:
         self._call("slurmd", "-N", f"n{node}")
 
     def stop_controller(self) -> None:
-        """End slurmctld at once, as a crash does."""
+        """End slurmctld at once, as a crash does, when it has written down what it knows.
+
+        It does so every few seconds. One that comes back with old news shows jobs as running that ended long ago.
+        """
+        began = time.time()
+        wait_until(lambda: self._saved_at() > began, 7, "the state is saved", strict=False)
         self._end("slurmctld", signal.SIGKILL)
+
+    def _saved_at(self) -> float:
+        try:
+            return (self.folder / "state/job_state").stat().st_mtime
+        except FileNotFoundError:
+            return 0.0  # it is being replaced
 
     def stop_node(self, node: int) -> None:
         """End slurmd of a node at once; the jobs on it live on."""
@@ -177,7 +189,8 @@ class SlurmCluster:
         A controller that lost sight of a node shows jobs on it as completing for a minute; that is cut short.
         """
         wait_until(lambda: not self.workers(), 30, "no worker lives")
-        wait_until(lambda: not self.waiting_or_running(), 60, "no job waits or runs")
+        if not wait_until(lambda: not self.waiting_or_running(), 60, "none is left", strict=False):
+            raise AssertionError(f"jobs are left: {self.jobs()}, {self._last_words()}")
         if not wait_until(
             lambda: self.idle_nodes() == self.nodes, 10, "all are idle", strict=False
         ):
@@ -207,6 +220,10 @@ class SlurmCluster:
         return len(
             self.ask("sinfo", "-h", "-N", "-p", "main", "-t", "idle", "-o", "%N").splitlines()
         )
+
+    def _last_words(self) -> str:
+        """The end of the controller's log."""
+        return "\n".join((self.folder / "log/slurmctld.log").read_text().splitlines()[-40:])
 
     def _configure(self) -> None:
         host = socket.gethostname().split(".")[0]

@@ -82,10 +82,15 @@ def test_a_node_that_is_lost_to_slurm_only_does_its_work(
         go_on.touch()
 
     thread = once_started(started, stop)
-    result = run(3, process, max_retries=0)
-    thread.join()
-    for node in (1, 2):
-        slurm.start_node(node)
+    try:
+        result = run(3, process, max_retries=0)
+        thread.join()
+        wait_until(lambda: not slurm.workers(), 30, "no worker lives")
+    finally:
+        for node in (1, 2):
+            # Or Slurm would look for what has ended long ago for the better part of a minute.
+            slurm.lose_node(node)
+            slurm.return_node(node)
     assert result, result.errors
     assert result.states["t"].worker_failure_count == 0
 
