@@ -199,7 +199,8 @@ START = [
         quick={"blocks": 600, "rounds": 2},
         smaller={PEER.name: {"rounds": 1}},
         limit=0.3,
-        note="Gaussians of 10 ms: the share of the rate of 2 workers that 64 lose, in turns; in Pool each worker imports for itself",
+        note="Gaussians of 10 ms: the share of the rate of 2 workers that 64 lose, in turns; "
+        "in Pool each worker imports for itself",
     ),
     Case(
         "wait-w8",

@@ -323,7 +323,8 @@ def wait_until(
 
 def free_ports(count: int) -> int:
     """The first of so many ports in a row that nobody uses."""
-    for first in range(20000 + os.getpid() % 10000, 60000, count):
+    # Far apart for processes that started one after the other.
+    for first in range(20000 + os.getpid() * 97 % 10000, 60000, count):
         try:
             for port in range(first, first + count):
                 with socket.socket() as probe:
