@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from daisy import _task_arguments, _tracking
 from daisy._functions import script
@@ -142,13 +143,15 @@ def _ports(port: Ports) -> tuple[int, int]:
     expected = "a port number from 0 to 65535, or a range of them"
     if port is None:
         return 0, 0
-    if isinstance(port, range):
+    ends: tuple[Any, ...] = (port, port)
+    if isinstance(port, range) and port.step == 1:
         ends = (port.start, port.stop - 1)
     elif isinstance(port, tuple):
         ends = port
-    else:
-        number = _task_arguments.count("port", port, least=0, most=65535)
-        ends = (number, number)
-    if not 0 <= ends[0] <= ends[1] <= 65535:
+    try:
+        first, last = (operator.index(end) for end in ends if end is not True)
+    except (TypeError, ValueError):
+        _task_arguments.refuse(TypeError, "port", port, expected)
+    if not 0 <= first <= last <= 65535:
         _task_arguments.refuse(ValueError, "port", port, expected)
-    return ends
+    return first, last
