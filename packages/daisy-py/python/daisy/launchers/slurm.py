@@ -180,6 +180,9 @@ class Slurm(BatchLauncher):
             ``grace``, ``max_queue``, ``connect_timeout``, ``memory_growth``, ``memory_limit``, ``python``,
             ``prologue``, ``wrap``.
 
+    Raises:
+        TypeError: ``queue=``, which is ``partition=`` here.
+
     >>> from daisy.launchers import Slurm
     >>> Slurm(partition="gpu", time="4:00:00", mem="16G", gpus=1)
     <daisy launcher 'slurm'>
