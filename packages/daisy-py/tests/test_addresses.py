@@ -72,9 +72,8 @@ def test_a_port_or_one_of_a_range(tmp_path: Path, form: str) -> None:
     "port", ["5000-5100", 70000, -1, True, (5000,), (5100, 5000), ("a", "b"), range(5000, 5100, 2)]
 )
 def test_what_is_no_port_is_refused_by_name(port: Any) -> None:
-    task = daisy.Task("t", *[daisy.Roi((0,), (10,))] * 3, print)
     with pytest.raises((TypeError, ValueError)) as refused:
-        daisy.run_blockwise(task, port=port, progress=False, summary=False)
+        run(blocks(1, print), port=port)
     said = str(refused.value)
     assert "'port'" in said
     assert repr(port) in said
