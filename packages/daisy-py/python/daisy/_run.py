@@ -1,5 +1,8 @@
 """Running a pipeline."""
 
+# See run_blockwise.
+# ruff: noqa: PLC0415
+
 from __future__ import annotations
 
 import operator
@@ -83,7 +86,7 @@ def run_blockwise(
 
     Raises:
         TypeError, ValueError: A wrong argument, or tasks that do not fit together.
-        SerializationError: A function that cannot be sent to a worker; nothing was started.
+        SerializationError: A function that cannot be sent to a worker; no worker was started.
         AddressError: A host or port that cannot be listened on.
         StoreError: A tracking store that cannot be used. If it failed during the run, what was done until then is its
             attribute ``result``.
@@ -101,8 +104,8 @@ def run_blockwise(
     whole = as_pipeline(pipeline)
     budget = _task_arguments.requirements("resources", resources)
     ports = _ports(port)
-    # ruff: noqa: PLC0415 - each import where the run comes to need it: the first starts a process, and the others
-    # take about as long as that process needs to start.
+    # Each import stands where the run comes to need it: the first starts a process, and the others take about as long
+    # as that process needs to start.
     with ExitStack() as undo:
         launchers: Sequence[Launcher] = ()
         if multiprocessing and whole.tasks:

@@ -35,7 +35,7 @@ def globals_used(function: types.FunctionType) -> dict[str, Any]:
             if name in found.__globals__
         }
         used.update(mine)
-        reached = [*mine.values(), *_contents(found)]
+        reached = [*mine.values(), *dict(_contents(found)).values()]
         left += [value for value in reached if isinstance(value, types.FunctionType)]
     return used
 
@@ -58,10 +58,12 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
             yield from _global_names(constant)
 
 
-def _contents(function: types.FunctionType) -> Iterator[Any]:
-    for cell in function.__closure__ or ():
+def _contents(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """The variables of the closure by name."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
         try:
-            yield cell.cell_contents
+            yield name, cell.cell_contents
         except ValueError:
             continue  # not assigned yet
 
@@ -83,12 +85,7 @@ def parts_of(function: Any) -> list[tuple[str, Any]]:
         return [
             (f"attribute {key!r} of {type(function).__name__}", v) for key, v in attributes.items()
         ]
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    for name, cell in cells:
-        try:
-            parts.append((f"variable {name!r} of the closure", cell.cell_contents))
-        except ValueError:
-            continue  # not assigned yet
+    parts += [(f"variable {name!r} of the closure", value) for name, value in _contents(function)]
     used = globals_used(function)
     parts += [(f"global {name!r}", value) for name, value in used.items()]
     parts += [(f"default {i}", value) for i, value in enumerate(function.__defaults__ or ())]
